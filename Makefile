@@ -19,7 +19,7 @@ QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli loc
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint changed slow sizes pairs audits kills stated mutants mutmut flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package workflows release clean
+.PHONY: demo test quick lint changed slow sizes pairs audits kills stated mutants mutmut types flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package workflows release clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -72,6 +72,15 @@ mutmut: .venv-mutmut/installed
 .venv-mutmut/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-mutmut
 	.venv-mutmut/bin/python $(INSTALL) --editable ".[cli,test]" "mutmut>=3.8"
+	touch $@
+
+# Calls of questions, right and wrong, as pyright sees them (`make lint` asks mypy).
+types: .venv-types/installed .venv/test.installed
+	$(BIN)/python tests/contracts/check_calls.py .venv-types/bin/pyright
+
+.venv-types/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-types
+	.venv-types/bin/python $(INSTALL) "pyright[nodejs]>=1.1.400"
 	touch $@
 
 # With exactly the lowest versions that pyproject.toml allows: a bound that does not hold fails here.
@@ -227,4 +236,4 @@ proof: .venv/test.installed
 	touch $@ $(if $(filter ci,$*),$(addprefix .venv/,$(addsuffix .installed,test browser schema)))
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-mutmut .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-benchmark .venv-mutmut .venv-types .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -183,7 +183,7 @@ def _found(found: bool | None) -> str:
 
 
 def _audited(bug: Any, *, draws: int, confidence: float = CONFIDENCE, seed: int = 0) -> Any:
-    from discreet import audit
+    from discreet.auditing import audit
 
     return audit(
         bug.function,
@@ -227,7 +227,7 @@ def ours(options: argparse.Namespace) -> Part:
     sys.path.insert(0, str(ROOT / "tests"))
     from contracts.public_mechanisms import subjects
 
-    from discreet import audit
+    from discreet.auditing import audit
     from discreet.auditing.claims import Claim
 
     groups: dict[str, list[Any]] = defaultdict(list)

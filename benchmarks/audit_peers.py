@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from planted_bugs import BUGS
 
-from discreet import PureDP, audit
+from discreet import PureDP
+from discreet.auditing import audit
 from discreet.auditing.audited_code import AuditedCode, from_opendp, seeded
 from discreet.auditing.neighbours import ValueLists
 from discreet.auditing.score_vectors import ScoreVectors

@@ -18,18 +18,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import (
-    ZCDP,
-    ApproxDP,
+from discreet import ZCDP, ApproxDP, Loss, PureDP
+from discreet.accounting.privacy_filter import BudgetRule
+from discreet.mechanisms import (
     CorrelatedCounts,
     DiscreteLaplace,
     JointTopK,
-    Loss,
     PeelingTopK,
-    PureDP,
     RoundedGaussian,
 )
-from discreet.accounting.privacy_filter import BudgetRule
 from discreet.mechanisms.prices import NoiseForCounts, Price
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits

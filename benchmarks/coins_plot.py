@@ -16,7 +16,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from discreet import ApproxDP, BoundedRange, PrivacyFilter, PureDP
+from discreet import ApproxDP, BoundedRange, PureDP
+from discreet.accounting import PrivacyFilter
 
 STREAM = (Fraction(1, 10), Fraction(1, 50), Fraction(1, 20), Fraction(1, 10), Fraction(1, 50))
 BUDGET = ApproxDP(1, 1e-6)

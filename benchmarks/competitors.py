@@ -24,9 +24,9 @@ _PART = 1 << 13
 _GENERATOR = np.random.default_rng(20)
 
 OURS: dict[str, SelectionMechanism] = {
-    "discreet permute-and-flip": discreet.PermuteAndFlip(**_PARAMETERS),
-    "discreet exponential": discreet.ExponentialMechanism(**_PARAMETERS),
-    "discreet Laplace noise": discreet.ReportNoisyMax(noise="laplace", **_PARAMETERS),
+    "discreet permute-and-flip": discreet.mechanisms.PermuteAndFlip(**_PARAMETERS),
+    "discreet exponential": discreet.mechanisms.ExponentialMechanism(**_PARAMETERS),
+    "discreet Laplace noise": discreet.mechanisms.ReportNoisyMax(noise="laplace", **_PARAMETERS),
 }
 OPENDP = ("OpenDP exponential noise", "OpenDP Gumbel noise")
 OPENDP_TOP_K = ("OpenDP pure", "OpenDP with delta")

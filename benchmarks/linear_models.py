@@ -74,7 +74,7 @@ def our_scores(split: list[Any], epsilon: float, fits: int) -> tuple[float, floa
     rows, test, labels, wanted = split
     start = time.perf_counter()
     made = [
-        discreet.fit_logistic(
+        discreet.models.fit_logistic(
             rows, labels, classes=(0, 1), epsilon=epsilon, norm=1, radius=RADIUS
         ).value
         for _ in range(fits)
@@ -177,7 +177,7 @@ def linear(quick: bool) -> Section:
                 ours.append(
                     explained(
                         np.array(
-                            discreet.fit_linear(
+                            discreet.models.fit_linear(
                                 train, wanted, epsilon=epsilon, norm=1, radius=1, bounds=(-1, 1)
                             ).value
                         )
@@ -247,7 +247,7 @@ def _timed(rows: Floats, labels: NDArray[np.int64]) -> tuple[float, float]:
     from discreet.samplers.losses import LogisticLoss
 
     start = time.perf_counter()
-    discreet.fit_logistic(rows, labels, classes=(0, 1), epsilon=1, norm=1, radius=6)
+    discreet.models.fit_logistic(rows, labels, classes=(0, 1), epsilon=1, norm=1, radius=6)
     middle = time.perf_counter()
     loss = LogisticLoss(unit_rows(rows, Fraction(1)) * (2.0 * labels - 1)[:, None], 6.0)
     make_shells(loss, Law(Fraction(1, 6), Fraction(0), Fraction(6)))

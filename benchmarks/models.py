@@ -61,12 +61,12 @@ def share(rows: Rows, directions: Any) -> float:
 
 def joint(rows: Rows, k: int) -> Any:
     """One joint draw."""
-    return discreet.fit_subspace(rows, k=k, epsilon=1, norm=1).value
+    return discreet.models.fit_subspace(rows, k=k, epsilon=1, norm=1).value
 
 
 def one_by_one(rows: Rows, k: int) -> Any:
     """Directions with all of epsilon: twice as much goes to `fit_covariance`, half is for sums."""
-    found = discreet.fit_covariance(rows, k=k, epsilon=2, norm=1).value
+    found = discreet.models.fit_covariance(rows, k=k, epsilon=2, norm=1).value
     return [direction for _, direction in found]
 
 
@@ -76,7 +76,7 @@ def published(rows: Rows, k: int) -> Any:
     `fit_covariance` with k directions has the rate epsilon / (2 k) for each.
     """
     epsilon = 2 * k / (4 * (k + 1))
-    found = discreet.fit_covariance(rows, k=k, epsilon=epsilon, norm=1).value
+    found = discreet.models.fit_covariance(rows, k=k, epsilon=epsilon, norm=1).value
     return [direction for _, direction in found]
 
 

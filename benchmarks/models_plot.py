@@ -51,7 +51,7 @@ def _circle(panel: Axes) -> None:
     for radius, (epsilon, colour) in enumerate(
         {0.1: "#d55e00", 1: "#009e73", 10: "#0072b2"}.items()
     ):
-        mechanism = discreet.SubspaceExponentialMechanism(k=1, epsilon=epsilon, norm=1)
+        mechanism = discreet.mechanisms.SubspaceExponentialMechanism(k=1, epsilon=epsilon, norm=1)
         drawn = np.array([mechanism.draw(rows)[0] for _ in range(150)])
         ends = np.concatenate([drawn, -drawn]) * (1.3 + 0.2 * radius)
         panel.scatter(*ends.T, s=7, color=colour, alpha=0.4, label=f"ε = {epsilon}")

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 from dressing import STYLE, dress
 from matplotlib.axes import Axes
 
-from discreet import BoundedDiscreteLaplace
+from discreet.mechanisms import BoundedDiscreteLaplace
 
 EPSILONS = np.geomspace(0.01, 16, 61).round(5)
 WIDTHS = {1: "#8a8a8a", 4: "#1a1a1a", 20: "#d55e00", 100: "#009e73", 1000: "#0072b2"}

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from report import Section, Table, Target, environment, number, write
 from timing import Effort, Timing, interleave
 
-from discreet import RandomizedResponse, Rappor, SubsetSelection
+from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 
 Array = NDArray[Any]
 Made = RandomizedResponse | Rappor | SubsetSelection

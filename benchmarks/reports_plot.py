@@ -21,7 +21,7 @@ from dressing import STYLE, dress
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from discreet import RandomizedResponse, Rappor, SubsetSelection
+from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 
 PERSONS = 10_000
 # name: mechanism, colour, width, dashes; subset selection lies below the others where

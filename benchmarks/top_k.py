@@ -37,8 +37,8 @@ DELTA = 1e-6
 _COUNTS: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
 
 SELECT: dict[str, SelectionMechanism] = {
-    "permute-and-flip": discreet.PermuteAndFlip(**_COUNTS),
-    "exponential": discreet.ExponentialMechanism(**_COUNTS),
+    "permute-and-flip": discreet.mechanisms.PermuteAndFlip(**_COUNTS),
+    "exponential": discreet.mechanisms.ExponentialMechanism(**_COUNTS),
 }
 LAWS = {"peel": "permute-and-flip", "one-shot": "exponential", "joint": "exponential"}
 """The methods, and the law of the one selection that each is compared with."""
@@ -99,9 +99,9 @@ def mechanisms(counts: Iterable[int]) -> dict[Key, TopKMechanism]:
 
 def unknown_domain_mechanism(
     k: int, items_per_person: int | None = None
-) -> discreet.UnknownDomainTopK:
+) -> discreet.mechanisms.UnknownDomainTopK:
     """Ten times as many items take part as are wanted."""
-    return discreet.UnknownDomainTopK(
+    return discreet.mechanisms.UnknownDomainTopK(
         k=k, epsilon=1, delta=DELTA, limit=10 * k, items_per_person=items_per_person
     )
 

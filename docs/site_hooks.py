@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,17 +67,17 @@ def _public_names() -> Any:
     return module
 
 
-def _page_of(folder: str) -> str:
-    return f"reference/api-{folder}.md"
+def _page_of(space: str) -> str:
+    return f"reference/api-{space.removeprefix('discreet.')}.md"
 
 
 def _generated() -> dict[str, str]:
     """The pages with whole docstrings, by their place in the site."""
     names = _public_names()
     pages = {}
-    for folder, title, about in names.GROUPS:
-        entries = [f"::: discreet.{name}" for name in names.names_in(folder)]
-        pages[_page_of(folder)] = "\n\n".join([f"# {title}", about, *entries])
+    for space, title, about in names.GROUPS:
+        entries = [f"::: {space}.{name}" for name in names.names_in(space)]
+        pages[_page_of(space)] = "\n\n".join([f"# {title}", about, *entries])
     others = [f"::: {path}" for path in names.ELSEWHERE]
     pages[_page_of("elsewhere")] = "\n\n".join(["# In modules of their own", *others])
     return pages
@@ -176,9 +177,17 @@ def with_lists(markdown: str) -> str:
     return "\n".join(lines)
 
 
+@cache
+def _spaces() -> dict[str, str]:
+    """The namespace of each public name."""
+    names = _public_names()
+    return {name: space for space, _, _ in names.GROUPS for name in names.names_in(space)}
+
+
 def _linked(row: re.Match[str]) -> str:
     name, marks = row[1], row[2] or ""
-    full = name if name.startswith("discreet.") else f"discreet.{name}"
+    own, dot, member = name.partition(".")
+    full = name if own == "discreet" else f"{_spaces().get(own, 'discreet')}.{own}{dot}{member}"
     return f"| [`{name}{marks}`][{full}] |"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from discreet.questions import QUESTIONS
+from discreet import Session
+from discreet.questions import QUESTIONS, Question
 
 
 def ask_of(session: Any, what: str, *args: Any, **given: Any) -> Any:
@@ -15,3 +17,20 @@ def ask_of(session: Any, what: str, *args: Any, **given: Any) -> Any:
     if how:
         return session.ask(QUESTIONS[what](*args, **given), **how)
     return getattr(session, what)(*args, **given)
+
+
+class _Caught:
+    """Takes a question and does not answer it."""
+
+    def ask(self, question: Question, **how: Any) -> None:
+        self.question = question
+
+    def __getattr__(self, name: str) -> Any:
+        return vars(Session)[name].__get__(self)
+
+
+def question_of(ask: Callable[[Any], Any]) -> Question:
+    """The question that a function asks a session."""
+    caught = _Caught()
+    ask(caught)
+    return caught.question

@@ -76,7 +76,7 @@ def _printed(command: str | list[str], programs: Path, folder: str, *, shell: bo
         env=os.environ | TERMINAL | {"PATH": paths},
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=250,
     )
     if done.returncode or done.stderr:
         raise SystemExit(f"{command} failed: {done.stderr}")

@@ -27,7 +27,7 @@ CHARGES = {"Cost", "charge"}
 CHARGING = (
     *sorted((PACKAGE / "tables").glob("*questions.py")),
     *sorted((PACKAGE / "questions").glob("*.py")),
-    PACKAGE / "tables" / "curator.py",
+    PACKAGE / "questions" / "runner.py",
 )
 
 

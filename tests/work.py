@@ -109,7 +109,7 @@ def votes(size: int) -> dict[str, int]:
 
 
 ASKED: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
-EXPONENTIAL = discreet.ExponentialMechanism(**ASKED)
+EXPONENTIAL = discreet.mechanisms.ExponentialMechanism(**ASKED)
 
 
 def selections(size: int) -> dict[str, Call]:

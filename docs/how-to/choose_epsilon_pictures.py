@@ -31,7 +31,10 @@ def main() -> None:
             for key, value in words.items()
         }
         bounds = [
-            (float(each), discreet.accuracy_at(question, epsilon=Fraction(each), **exact).bound)
+            (
+                float(each),
+                discreet.planning.accuracy_at(question, epsilon=Fraction(each), **exact).bound,
+            )
             for each in EPSILONS
         ]
         curves.append(Curve(name=name, points=bounds))

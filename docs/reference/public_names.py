@@ -20,42 +20,24 @@ import discreet
 
 PAGE = Path(__file__).with_name("api.md")
 
-# The folders of the package as a reader meets them: folder, title, what is in it.
+# The namespaces as a reader meets them: its name, title, what is in it.
 GROUPS = [
-    ("functions", "Choosing from scores and numbers", "The functions for people who have scores."),
-    ("fitting", "Choosing a model", "The functions for people who have rows of numbers."),
-    ("session", "Asking a table", "Questions to a table, within a budget."),
-    ("tables", "Tables", "What a session opens, and how a question says which rows count."),
-    ("release", "What comes out", "The one shape of every answer."),
-    ("accuracy", "How far off", "What is known about the error of an answer."),
-    ("rendering", "Pictures", "What `plot` gives."),
-    ("simulation", "Made-up data", "What answers look like, without a table."),
-    ("auditing", "Auditing", "Looking for privacy violations in any selection code."),
-    ("privacy", "Losses and units", "What is promised, and to whom."),
-    ("mechanisms", "Mechanisms", "The distributions themselves, for those who choose by hand."),
-    ("local", "Reports of single persons", "For data that nobody may collect."),
-    ("accounting", "Accounting", "What many releases cost together."),
-    ("ledger", "Ledgers", "Budgets that outlive a process."),
-    ("client", "Teams", "A service that others run, asked from Python."),
-    ("randomness", "Randomness", "Where the bits come from."),
-    ("errors", "Errors", "What can go wrong: [the tree](errors.md) says what to do."),
+    ("discreet", "The names that most people need", "`import discreet` offers these."),
+    ("discreet.questions", "Questions", "What `Session.ask` and `discreet ask` take."),
+    ("discreet.session", "What a session says", "Prices, charges and descriptions."),
+    ("discreet.release", "What comes out", "The one shape of every answer, and counts beside it."),
+    ("discreet.planning", "Planning", "How far off answers will be, and made-up data."),
+    ("discreet.models", "Models", "For people who have rows of numbers."),
+    ("discreet.mechanisms", "Mechanisms", "The distributions themselves, to choose by hand."),
+    ("discreet.accounting", "Accounting", "What many releases cost together."),
+    ("discreet.ledger", "Ledgers", "What a ledger says about its budgets."),
+    ("discreet.client", "Teams", "A service that others run, asked from Python."),
+    ("discreet.auditing", "Auditing", "Looks for privacy violations in any selection code."),
+    ("discreet.errors", "Errors", "What can go wrong: [the tree](errors.md) says what to do."),
 ]
 
 # Public, and imported from where they live: most people never need them.
 ELSEWHERE = [
-    "discreet.questions.BestPrice",
-    "discreet.questions.Count",
-    "discreet.questions.Counts",
-    "discreet.questions.FitCovariance",
-    "discreet.questions.FitDeepest",
-    "discreet.questions.FitLinear",
-    "discreet.questions.FitLogistic",
-    "discreet.questions.FitSubspace",
-    "discreet.questions.Mode",
-    "discreet.questions.Quantile",
-    "discreet.questions.Quantiles",
-    "discreet.questions.Select",
-    "discreet.questions.TopK",
     "discreet.sklearn.PrivateLinearRegression",
     "discreet.sklearn.PrivateLogisticRegression",
     "discreet.sklearn.PrivatePCA",
@@ -67,21 +49,17 @@ ELSEWHERE = [
 
 HEAD = """# Public names
 
-Everything that `from discreet import ...` offers, with the first sentence of its docstring.
+Every public name, by the namespace it is imported from, with the first sentence of its docstring.
 `help(discreet.select)` shows the whole of it, and so does the site that `make docs` builds.
 It is written by `python docs/reference/public_names.py`.
 """
 
 
-def folder_of(name: str) -> str:
-    """The part of the package that a public name comes from."""
-    return discreet._HOMES[name].split(".")[1]
-
-
-def names_in(folder: str) -> list[str]:
-    """The public names of one part, functions first, then classes."""
-    found = [name for name in discreet.__all__ if folder_of(name) == folder]
-    return sorted(found, key=lambda name: (inspect.isclass(getattr(discreet, name)), name))
+def names_in(space: str) -> list[str]:
+    """The names that a namespace adds to those at the top, functions first, then classes."""
+    module = import_module(space)
+    found = [name for name in module.__all__ if space == "discreet" or name not in discreet.__all__]
+    return sorted(found, key=lambda name: (inspect.isclass(getattr(module, name)), name))
 
 
 def members_of(kind: type) -> Iterator[tuple[str, object]]:
@@ -103,7 +81,7 @@ def _is_property(value: object) -> bool:
 def first_sentence(value: object) -> str:
     """The first sentence of a docstring, on one line, as text of a table.
 
-    >>> first_sentence(discreet.SystemBits)
+    >>> first_sentence(discreet.mechanisms.SystemBits)
     "The operating system's cryptographic generator, asked anew for every draw."
     """
     text = inspect.getdoc(value) or ""
@@ -112,9 +90,9 @@ def first_sentence(value: object) -> str:
     return sentence.removesuffix(":").replace("|", "\\|")
 
 
-def rows_of(name: str) -> Iterator[str]:
+def rows_of(space: str, name: str) -> Iterator[str]:
     """The rows of one public name: itself, and its methods."""
-    value = getattr(discreet, name)
+    value = getattr(import_module(space), name)
     if isinstance(value, str):
         yield f"| `{name}` | The sentence that an epsilon above 64 needs: {value!r}. |"
         return
@@ -125,11 +103,12 @@ def rows_of(name: str) -> Iterator[str]:
             yield f"| `{name}.{member}{marks}` | {first_sentence(function)} |"
 
 
-def section(folder: str, title: str, about: str) -> str:
+def section(space: str, title: str, about: str) -> str:
     """A heading and its table."""
-    lines = [f"## {title}", "", about, "", "| name | what it is |", "|---|---|"]
-    for name in names_in(folder):
-        lines += rows_of(name)
+    source = "" if space == "discreet" else f"`from {space} import ...`. "
+    lines = [f"## {title}", "", f"{source}{about}", "", "| name | what it is |", "|---|---|"]
+    for name in names_in(space):
+        lines += rows_of(space, name)
     return "\n".join(lines)
 
 

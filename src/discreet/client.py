@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from http.client import HTTPException
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex, TypeVar
 from urllib import request as http
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
@@ -22,6 +23,7 @@ from discreet.errors import (
     ParameterError,
     ReservationLostError,
     ServiceError,
+    escaped,
 )
 from discreet.questions import (
     BestPrice,
@@ -37,12 +39,21 @@ from discreet.questions.methods import asks
 from discreet.questions.row_filters import filters_of
 from discreet.release import Release
 
+__all__ = ["Connection", "RemoteDataset", "connect"]
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LONGEST = 24 * 3600
 _TRIES = 4
 _AGAIN = ("busy", "still-running")
 # what proxies say in their own words
 _GATEWAY = (502, 503, 504)
+_LARGEST = 64 * 1024 * 1024
+"""The most bytes of a reply; a list of 10,000 names has about one MB."""
+_LONGEST_TOLD = 1000
+"""The most characters of what a service says of a refusal."""
+
+
+Found = TypeVar("Found")
 
 
 def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
@@ -124,7 +135,8 @@ class Connection(_HoldsKey):
 
     def datasets(self) -> list[str]:
         """The names of the data sets that you have a share of."""
-        return [each["name"] for each in self.call("GET", "/v1/datasets")["datasets"]]
+        found = self.call("GET", "/v1/datasets")
+        return _read(lambda: [str(each["name"]) for each in found["datasets"]])
 
     def dataset(self, name: str) -> RemoteDataset:
         """One data set, to ask."""
@@ -136,10 +148,14 @@ class Connection(_HoldsKey):
         while True:
             words = {"limit": 100} | ({} if before is None else {"before": before})
             page = self.call("GET", f"/v1/answers?{urlencode(words)}")
-            yield from page["answers"]
-            before = page["next"]
-            if before is None:
+            answers, following = _read(partial(_page_of, page))
+            yield from answers
+            if following is None:
                 return
+            if type(following) is not int or (before is not None and following >= before):
+                # else a service could go on for ever
+                raise _unreadable(200)
+            before = following
 
     def call(
         self, method: str, path: str, body: Any = None, *, attempt: str | None = None
@@ -169,7 +185,7 @@ class Connection(_HoldsKey):
         refused: Exception = self._unreachable()
         try:
             status, text = self._exchange(asked)
-            found = json.loads(text or b"{}") if status < 300 else None
+            found = _loaded(text or b"{}") if status < 300 else None
             if isinstance(found, dict):
                 return found
             refused = _refusal(status, text)
@@ -182,10 +198,10 @@ class Connection(_HoldsKey):
         """The status and the body of a reply."""
         try:
             with self._opener.open(asked, timeout=self._timeout) as reply:
-                return reply.status, reply.read()
+                return reply.status, _text_of(reply, reply.status)
         except HTTPError as error:
             with error:
-                return error.code, error.read()
+                return error.code, _text_of(error, error.code)
 
     def _unreachable(self) -> ServiceError:
         return ServiceError("unreachable", 0, f"The service at {self._url} did not answer.")
@@ -225,9 +241,9 @@ class RemoteDataset(_HoldsKey):
     def price(self, question: Question, **options: Any) -> Mapping[str, Any]:
         """What a question would cost. Free."""
         body = {"questions": [_body(question, options)]}
-        prices = self._connection.call("POST", f"{self._path}/prices", body)["prices"]
-        found: Mapping[str, Any] = prices[0]
-        return found
+        found = self._connection.call("POST", f"{self._path}/prices", body)
+        price: Mapping[str, Any] = _read(lambda: found["prices"][0])
+        return price
 
     def wish(self, reason: str) -> None:
         """Ask the steward for more budget."""
@@ -252,7 +268,7 @@ class RemoteDataset(_HoldsKey):
         # a fresh draw that is sent again after a broken connection must not pay twice
         attempt = secrets.token_hex(16) if body.get("fresh") else None
         found = self._connection.call("POST", f"{self._path}/answers", body, attempt=attempt)
-        return Release.from_json(json.dumps(found["release"]))
+        return _read(lambda: Release.from_json(json.dumps(found["release"])))
 
 
 def _body(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,28 +315,72 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _page_of(page: Mapping[str, Any]) -> tuple[list[Any], Any]:
+    return list(page["answers"]), page["next"]
+
+
+def _text_of(reply: Any, status: int) -> bytes:
+    """All of a reply, unless it has no end."""
+    text: bytes = reply.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise _unreadable(status)
+    stated = reply.headers.get("Content-Length", "")
+    if stated.isdecimal() and len(text) < int(stated):
+        # Python says it of a reply that is read as a whole only
+        raise HTTPException("a reply that breaks off")
+    return text
+
+
+def _loaded(text: bytes) -> Any:
+    """What JSON says; a ValueError where it is none."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _read(read: Callable[[], Found]) -> Found:
+    """What is read from a reply, if it is there."""
+    try:
+        return read()
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    raise _unreadable(200)
+
+
+def _unreadable(status: int) -> ServiceError:
+    said = "The reply is not one of a discreet service, or not of one of this version."
+    return ServiceError("unreadable", status, said)
+
+
 def _refusal(status: int, text: bytes) -> Exception:
     """The error that a problem stands for."""
     try:
-        problem = json.loads(text)
-        name, title = str(problem["type"]).rpartition("/")[2], str(problem["title"])
+        problem = _loaded(text)
+        name, title = str(problem["type"]).rpartition("/")[2], _told(problem["title"])
         first = (problem.get("errors") or [{}])[0]
-        pointer, rule = str(first.get("pointer", "")), str(first.get("rule", ""))
+        pointer, rule = _told(first.get("pointer", "")), _told(first.get("rule", ""))
+        detail = _told(problem.get("detail", ""))
     except (ValueError, LookupError, TypeError, AttributeError):
         if status in _GATEWAY:
             said = "A proxy in between had no reply from the service in time."
             return ServiceError("unreachable", status, said)
-        return ServiceError("unreadable", status, "The reply is not one of a discreet service.")
+        return _unreadable(status)
     if name == "budget-exceeded":
-        return BudgetExceededError(str(problem.get("detail", title)))
+        return BudgetExceededError(detail or title)
     if name == "budget-closed":
         return BudgetClosedError(title)
     if name == "engine-failed":
         return EngineError()
     if name == "answer-lost":
         return ReservationLostError(title)
-    if "detail" in problem:
-        return ServiceError(name, status, f"{title} {problem['detail']}")
+    if detail:
+        return ServiceError(name, status, f"{title} {detail}")
     place = pointer.lstrip("/").replace("/", ".") or "It"
     said = f"{title} {place} must be {rule}." if rule else title
     return ServiceError(name, status, said)
+
+
+def _told(said: Any) -> str:
+    """What a service says of a refusal: one line that no terminal obeys."""
+    return escaped(str(said)[:_LONGEST_TOLD])

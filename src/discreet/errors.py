@@ -38,6 +38,26 @@ from functools import wraps
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
 
+__all__ = [
+    "BudgetClosedError",
+    "BudgetExceededError",
+    "DiscreetError",
+    "EngineError",
+    "KeyReusedError",
+    "LedgerDamagedError",
+    "LedgerError",
+    "MissingExtraError",
+    "OutdatedLibraryError",
+    "ParameterError",
+    "ParameterTypeError",
+    "QuestionEndedError",
+    "ReservationLostError",
+    "ReservationRunningError",
+    "ScoresError",
+    "ScoresTypeError",
+    "ServiceError",
+]
+
 Read = TypeVar("Read")
 Called = ParamSpec("Called")
 
@@ -371,3 +391,17 @@ def type_name(value: object) -> str:
     if isinstance(value, type):
         return f"the class {name}"
     return f"{'an' if name[:1] in 'aeioAEIO' else 'a'} {name}"
+
+
+def escaped(text: str) -> str:
+    """A text with an escape, as JSON has it, for each character that could control a terminal
+    or that does not show.
+
+    >>> escaped("café \x1b[2J \u202e")
+    'café \\\\u001b[2J \\\\u202e'
+    """
+    if text.isprintable():
+        return text
+    import json
+
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)

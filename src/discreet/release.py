@@ -20,6 +20,8 @@ from discreet.rendering.picture import Picture
 if TYPE_CHECKING:
     from discreet.rendering.models import Model
 
+__all__ = ["NoisyCounts", "Release"]
+
 SIMULATED = " A simulation with predictable bits: not private."
 """What is said of an answer that was not drawn by chance."""
 
@@ -28,7 +30,7 @@ _LONGEST_DECIMAL = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class NoisyCounts:
     """Numbers of persons with noise, beside the names of a release.
 
     values: one whole number for each name, in their order; for several groups, such a
@@ -39,7 +41,7 @@ class Counts:
         with large noise, so some may be too high by more.
     mechanism: which noise it was.
 
-    >>> Counts(values=(41, 38), error=7, mechanism="discrete-laplace").error
+    >>> NoisyCounts(values=(41, 38), error=7, mechanism="discrete-laplace").error
     7
     """
 
@@ -79,7 +81,8 @@ class Release:
     """A private answer. It holds nothing about the data but the answer itself.
 
     value: the label or position that was selected; a list of them for a top-k; None
-        where the answer is "nothing" (⊥).
+        where the answer is "nothing" (⊥). With `by=`, a dictionary from each group to its
+        answer, in the order of the groups.
     loss: what the release cost, in total.
     mechanism: how the answer was drawn.
     candidates: how many candidates there were to choose from, where that is a public
@@ -109,13 +112,14 @@ class Release:
     gap: Fraction | None = None
     accuracy: Accuracy | None = field(default=None, repr=False)
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
-    counts: Counts | None = None
+    counts: NoisyCounts | None = None
 
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
+        value = pairs_of(self.value) if "by" in (self.asked or {}) else self.value
         fields = {
             "discreet": _FORMAT,
-            "value": None if self.value is None else _plain(self.value),
+            "value": None if value is None else _plain(value),
             "loss": self.loss.to_dict(),
             "mechanism": self.mechanism,
             "candidates": self.candidates,
@@ -143,11 +147,11 @@ class Release:
         if model is not None:
             return model.picture(title=title or self._titled(), notes=self._notes())
         shares = None if self.asked is None else self.asked.get("q")
-        notes = self._notes()
-        if isinstance(self.value, list) and isinstance(shares, list) and self.value:
+        notes, listed = self._notes(), pairs_of(self.value)
+        if isinstance(listed, list) and isinstance(shares, list) and listed:
             points = [
                 (float(value), float(Fraction(share)))
-                for value, share in zip(self.value, shares, strict=True)
+                for value, share in zip(listed, shares, strict=True)
             ]
             return charts.lines(
                 [charts.Curve(name="", points=points)],
@@ -159,10 +163,10 @@ class Release:
                 dots=True,
                 steps=True,
             )
-        if isinstance(self.value, list):
+        if isinstance(listed, list):
             counts = None if self.counts is None else self.counts.values
             return charts.ranking(
-                bar_labels(self.value, counts, self.asked or {}),
+                bar_labels(listed, counts, self.asked or {}),
                 title=title or self._titled(),
                 notes=notes,
                 counts=bar_counts(counts),
@@ -201,7 +205,7 @@ class Release:
 
         model = self._model()
         numbers = None if self.counts is None else self.counts.values
-        usual = answer_table(self.value, numbers, self.asked or {})
+        usual = answer_table(pairs_of(self.value), numbers, self.asked or {})
         headings, rows = usual if model is None else model.table()
         told = [paragraph(note) for note in self._notes()]
         warning = SIMULATED.strip() if self.seeded else None
@@ -225,6 +229,8 @@ class Release:
                 fields["accuracy"] = Accuracy.from_dict(fields["accuracy"])
             if type(fields["asked"]) not in (dict, type(None)):
                 raise ValueError("no question")
+            if isinstance(fields["value"], list) and "by" in (fields["asked"] or {}):
+                fields["value"] = dict(fields["value"])
             if [type(fields[name]) for name in ("mechanism", "seeded")] != [str, bool]:
                 raise ValueError("wrong types")
             if fields["candidates"] is not None and not (
@@ -242,6 +248,11 @@ class Release:
             rule = f"what Release.to_json wrote, in format {_FORMAT}"
             raise ParameterError("Release.from_json", "text", rule, text) from error
         return cls(**{name: fields[name] for name in cls.__slots__})
+
+
+def pairs_of(value: Any) -> Any:
+    """The answers of groups as pairs, as JSON has them; any other value as it is."""
+    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _exact_decimal(text: str) -> Decimal:
@@ -294,17 +305,17 @@ def _restored_gap(text: Any) -> Fraction | None:
     return gap
 
 
-def _restored_counts(fields: Any) -> Counts | None:
+def _restored_counts(fields: Any) -> NoisyCounts | None:
     if fields is None:
         return None
     values = tuple(tuple(each) if type(each) is list else each for each in fields["values"])
     flat = [each for part in values for each in (part if isinstance(part, tuple) else (part,))]
     kinds = {type(each) for each in (*flat, fields["error"])}
-    if set(fields) != set(Counts.__slots__) or kinds != {int} or fields["error"] < 0:
+    if set(fields) != set(NoisyCounts.__slots__) or kinds != {int} or fields["error"] < 0:
         raise ValueError("no counts")
     if type(fields["mechanism"]) is not str:
         raise ValueError("no counts")
-    return Counts(values=values, error=fields["error"], mechanism=fields["mechanism"])
+    return NoisyCounts(values=values, error=fields["error"], mechanism=fields["mechanism"])
 
 
 def _restored(value: Any) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
@@ -15,7 +14,6 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
 from discreet.questions import (
-    QUESTIONS,
     BestPrice,
     Count,
     Counts,
@@ -33,27 +31,28 @@ from discreet.questions import (
 )
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
-from discreet.randomness.chance import Bits
-from discreet.release import Release
-from discreet.tables.counting import require_person
-from discreet.tables.curator import Curator
-from discreet.tables.files import from_anywhere
-from discreet.tables.inquiry import ChargedQuestion, Prepared
-from discreet.tables.items import shown_kind
-from discreet.tables.opening import open_table
-from discreet.tables.payment import Asked, open_budget
-from discreet.tables.preview import (
+from discreet.questions.prices import (
     ListPrice,
-    Preview,
     Price,
     SessionDescription,
     price_of,
     price_of_list,
 )
+from discreet.questions.runner import Charge, QuestionRunner
+from discreet.randomness.chance import Bits
+from discreet.release import Release
+from discreet.tables.counting import require_person
+from discreet.tables.files import from_anywhere
+from discreet.tables.inquiry import ChargedQuestion, Prepared
+from discreet.tables.items import shown_kind
+from discreet.tables.opening import open_table
+from discreet.tables.payment import Asked, open_budget
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
+
+__all__ = ["ChargedQuestion", "ListPrice", "Price", "Session", "SessionDescription"]
 
 
 class Session:
@@ -143,7 +142,7 @@ class Session:
             return found
 
         found = opened(table)
-        self._curator = Curator(
+        self._runner = QuestionRunner(
             table=found,
             unit=protected,
             budget=paid_from,
@@ -167,7 +166,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the table. What was spent stays spent; no question can be asked any more."""
-        self._curator.close()
+        self._runner.close()
 
     def cancel(self) -> None:
         """End the questions that other threads wait for, as `QuestionEndedError` there.
@@ -175,13 +174,13 @@ class Session:
         DuckDB and Spark stop at once where a time limit is possible; any other engine
         finishes the step that it is at. What was charged stays charged.
         """
-        self._curator.cancel()
+        self._runner.cancel()
 
     def __repr__(self) -> str:
-        curator = self._curator
+        runner = self._runner
         return (
-            f"Session(unit={curator.unit!r}, budget={curator.budget.budget!r}, "
-            f"questions={len(curator.history)})"
+            f"Session(unit={runner.unit!r}, budget={runner.budget.budget!r}, "
+            f"questions={len(runner.history)})"
         )
 
     def _repr_html_(self) -> str:
@@ -190,28 +189,28 @@ class Session:
     @property
     def columns(self) -> dict[str, str]:
         """The names of the table's columns, and the types that they have: both are public."""
-        return {name: shown_kind(kind) for name, kind in self._curator.table.schema.items()}
+        return {name: shown_kind(kind) for name, kind in self._runner.table.schema.items()}
 
     def describe(self) -> SessionDescription:
         """What the session is about, what it has spent and what is left, for people to read."""
-        budget = self._curator.budget
+        budget = self._runner.budget
         return SessionDescription(
-            unit=self._curator.unit,
+            unit=self._runner.unit,
             budget=budget.budget,
             spent=budget.spent(),
             remaining=budget.remaining(),
             room=budget.room(),
-            questions=len(self._curator.history),
+            questions=len(self._runner.history),
             columns=self.columns,
         )
 
     def remaining(self) -> Amount:
         """What is left of the budget, with its unit: epsilon, rho or coins."""
-        return self._curator.budget.remaining()
+        return self._runner.budget.remaining()
 
     def spent(self) -> Amount:
         """What is spent of the budget, in the unit of `remaining`."""
-        return self._curator.budget.spent()
+        return self._runner.budget.spent()
 
     def questions_left(self, *, epsilon: Number) -> int:
         """How many more questions of this epsilon fit, with the mechanism that suits the budget.
@@ -223,7 +222,7 @@ class Session:
         >>> [session.questions_left(epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
         [21, 85, 2129]
         """
-        budget = self._curator.budget
+        budget = self._runner.budget
         return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
 
     @overload
@@ -284,20 +283,21 @@ class Session:
         owner = "Session.ask"
         if not isinstance(question, Question):
             asked = [self._filled(each, owner) for each in _listed(question, owner)]
-            return self._curator.ask_all(asked, fresh=fresh, again=again, bits=bits)
+            return self._runner.ask_all(asked, fresh=fresh, again=again, bits=bits)
         one = self._filled(question, owner)
-        return self._curator.ask(one, fresh=fresh, again=again, bits=bits)
+        return self._runner.ask(one, fresh=fresh, again=again, bits=bits)
+
+    def _ask_charged_by(self, question: Question, charge: Charge) -> Release:
+        """Ask a question anew whose cost somebody else takes from the budget."""
+        return self._runner.ask(self._filled(question, "Session.ask"), fresh=True, charge=charge)
 
     @overload
-    def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
+    def price(self, question: Question, /, *, fresh: bool = ...) -> Price: ...
     @overload
+    def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
     def price(
-        self,
-        question: Question | str | Callable[[Session], Release],
-        *arguments: Any,
-        **options: Any,
-    ) -> Price: ...
-    def price(self, question: Any, *arguments: Any, **options: Any) -> Price | ListPrice:
+        self, question: Question | Sequence[Question], /, *, fresh: bool = False
+    ) -> Price | ListPrice:
         """What a question would cost, and whether it fits. Free: no row is read.
 
         question: such as `discreet.questions.Mode`; or a list, for the price of all of it.
@@ -312,24 +312,18 @@ class Session:
         (0.25 epsilon, True, 3)
         """
         owner = "Session.price"
-        if isinstance(question, (list, tuple)):
-            every = [
-                self._prepared(owner, each, arguments, options) for each in _listed(question, owner)
-            ]
-            return price_of_list(self._curator, [each for each, _ in every], *every[0][1:])
-        prepared, fresh = self._prepared(owner, question, arguments, options)
-        return price_of(self._curator, prepared, fresh)
+        require_flag(fresh, "fresh", owner)
+        if isinstance(question, Question):
+            return price_of(self._runner, self._prepared(question, owner), fresh)
+        every = [self._prepared(each, owner) for each in _listed(question, owner)]
+        return price_of_list(self._runner, every, fresh)
 
     def error_bound(
-        self,
-        question: Question | str | Callable[[Session], Release],
-        *arguments: Any,
-        failure_probability: Number = USUAL_FAILURE,
-        **options: Any,
+        self, question: Question, /, *, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:
         """How far off the answer to a question can be, in its own unit. Free: no row is read.
 
-        question: as for `price`.
+        question: such as `discreet.questions.Mode`.
         failure_probability: how often the bound may fail; with 1/20 it holds with 95 %.
 
         Privacy: the bound follows from public numbers, and is the same for every table.
@@ -345,22 +339,18 @@ class Session:
         """
         owner = "Session.error_bound"
         beta = read_probability(failure_probability, "failure_probability", owner)
-        accuracy = self._prepared(owner, question, arguments, options)[0].accuracy
+        accuracy = self._prepared(question, owner).accuracy
         if accuracy is None:
             raise ParameterError(owner, "question", "one with a bound", question)
         return accuracy(beta)
 
-    def would_fit(
-        self,
-        question: Question | Sequence[Question] | str | Callable[[Session], Release],
-        *arguments: Any,
-        **options: Any,
-    ) -> bool:
+    def would_fit(self, question: Question | Sequence[Question], /, *, fresh: bool = False) -> bool:
         """Whether a question, or all of a list, would fit what is left of the budget. Free: no
         row is read.
         """
-        price: Price | ListPrice = self.price(cast(Any, question), *arguments, **options)
-        return price.fits
+        if isinstance(question, Question):
+            return self.price(question, fresh=fresh).fits
+        return self.price(question, fresh=fresh).fits
 
     def _filled(self, question: Question, owner: str) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
@@ -370,31 +360,13 @@ class Session:
         facts = self._facts.get(getattr(question, "column", ""))
         return question.filled(facts) if facts else question
 
-    def _prepared(
-        self,
-        owner: str,
-        question: Question | str | Callable[[Session], Release],
-        arguments: Sequence[Any],
-        options: Mapping[str, Any],
-    ) -> tuple[Prepared, bool]:
-        """A question that is checked and not asked, and whether it is to be asked anew."""
-        if isinstance(question, Question):
-            prepared = self._curator.prepare(self._filled(question, owner))
-            return prepared, require_flag(options.get("fresh", False), "fresh", owner)
-        name, asking = getattr(question, "__name__", question), copy(self)
-        asking._curator = preview = Preview(self._curator)
-        if name in QUESTIONS:
-            getattr(asking, str(name))(*arguments, **options)
-        elif callable(question):
-            question(asking)
-        if not preview.asked:
-            rule = f"one of {', '.join(QUESTIONS)}"
-            raise ParameterError(owner, "question", rule, question)
-        return preview.asked[-1]
+    def _prepared(self, question: Question, owner: str) -> Prepared:
+        """A question that is checked and not asked."""
+        return self._runner.prepare(self._filled(question, owner))
 
     def history(self) -> tuple[ChargedQuestion, ...]:
         """The questions that were charged, in order."""
-        return tuple(self._curator.history)
+        return tuple(self._runner.history)
 
     mode = asks(Mode)
     top_k = asks(TopK)
@@ -430,7 +402,7 @@ class Session:
             raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
-        self._curator.charge(loss, what, owner)
+        self._runner.charge(loss, what, owner)
 
 
 def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:

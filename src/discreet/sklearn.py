@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet
-from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
-from discreet.errors import ParameterTypeError, shown_pair
+from discreet import MissingExtraError, ParameterError
+from discreet.errors import OutdatedLibraryError, ParameterTypeError, shown_pair
 from discreet.exact.rationals import (
     Number,
     exact_decimal,
@@ -105,7 +105,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     ridge: draws coefficients to 0; needed with `rho`.
     classes: the two labels, the negative one first; public. Rows with another label are
         left out. Labels with a type that neither can have are refused, as in
-        `discreet.fit_logistic`.
+        `discreet.models.fit_logistic`.
     fit_intercept: True for a constant in addition to the rows.
 
     Privacy: each `fit` costs `release_.loss`, also of copies that a search or a
@@ -148,7 +148,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         if isinstance(self.classes, (tuple, list)):
             require_classes_of_type(y, self.classes, "fit_logistic")
-        release = discreet.fit_logistic(
+        release = discreet.models.fit_logistic(
             rows,
             # one odd label decides the type of an array made of a list: so it states none
             _column(y).astype(object),
@@ -223,7 +223,7 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         numbers = as_floats(column)
         with np.errstate(all="ignore"):
             targets = (numbers - middle) / half
-        release = discreet.fit_linear(
+        release = discreet.models.fit_linear(
             rows,
             targets,
             norm=norm,
@@ -348,7 +348,7 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
         """Draw the subspace: one release. `y` is not looked at."""
         _warn_of_learning_steps(self)
         rows = _read_rows(self, X, reset=True)
-        self.release_ = discreet.fit_subspace(
+        self.release_ = discreet.models.fit_subspace(
             self._centred(rows),
             k=self.n_components,
             epsilon=self.epsilon,

@@ -18,7 +18,7 @@ from contracts.public_mechanisms import subjects
 
 import discreet
 from discreet.auditing.timing import Call
-from discreet.session import QUESTIONS
+from discreet.questions import QUESTIONS
 
 Named = tuple[str, Call, Call]
 Ask = Callable[[Any], object]
@@ -123,21 +123,21 @@ def many_counts(size: int) -> Iterator[Named]:
     two = ones.copy()
     two[size // 3] = 2
     words: dict[str, Any] = {"k": 10, "epsilon": 1, "items_per_person": 1}
-    known = discreet.HistogramTopK(**words)
-    gaussian = discreet.HistogramTopK(**words | {"items_per_person": 20}, delta=_DELTA)
-    unknown = discreet.UnknownDomainHistogram(**words, delta=_DELTA)
+    known = discreet.mechanisms.HistogramTopK(**words)
+    gaussian = discreet.mechanisms.HistogramTopK(**words | {"items_per_person": 20}, delta=_DELTA)
+    unknown = discreet.mechanisms.UnknownDomainHistogram(**words, delta=_DELTA)
     yield from _both("histogram: all 1, or one 2", known.release, ones, two)
     yield from _both("histogram, Gaussian: all 1, or one 2", gaussian.release, ones, two)
     yield from _both("threshold: all 1, or one 2", unknown.release, ones, two)
     yield from _both("threshold: one item more", unknown.release, ones, np.append(ones, 1))
-    noise = discreet.DiscreteGaussian(rho=0.5, squared_sensitivity=1)
+    noise = discreet.mechanisms.DiscreteGaussian(rho=0.5, squared_sensitivity=1)
     yield from _both("DiscreteGaussian: 0, or 1", noise.release, 0, 1)
-    shared = discreet.CorrelatedCounts(items=2, mu=1)
+    shared = discreet.mechanisms.CorrelatedCounts(items=2, mu=1)
     ask = partial(shared.release, people=3)
     yield from _both("CorrelatedCounts: 0, or 1", ask, [0, 2], [1, 2])
-    rounded = discreet.RoundedGaussian(mu=1, squared_sensitivity=1)
+    rounded = discreet.mechanisms.RoundedGaussian(mu=1, squared_sensitivity=1)
     yield from _both("RoundedGaussian: 0, or 1", rounded.release, 0, 1)
-    pick = discreet.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
+    pick = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     few = (ones[:500], two[size // 3 : size // 3 + 500])
     yield from _both("500 draws at once: all 1, or one 2", _many(pick), *few)
 
@@ -157,11 +157,11 @@ def fits(size: int) -> Iterator[Named]:
     model = known | {"radius": 2}
     box: dict[str, Any] = {"bounds": [(-2, 2)] * 4, "step": 0.125, "epsilon": 1, "unit": "point"}
     ways: dict[str, Ask] = {
-        "fit_subspace": lambda data: discreet.fit_subspace(data[0], k=1, **known),
-        "fit_covariance": lambda data: discreet.fit_covariance(data[0], **known),
-        "fit_linear": lambda data: discreet.fit_linear(*data, bounds=(-1, 1), **model),
-        "fit_logistic": lambda data: discreet.fit_logistic(*data, classes=(0, 1), **model),
-        "fit_deepest": lambda data: discreet.fit_deepest(data[0], **box),
+        "fit_subspace": lambda data: discreet.models.fit_subspace(data[0], k=1, **known),
+        "fit_covariance": lambda data: discreet.models.fit_covariance(data[0], **known),
+        "fit_linear": lambda data: discreet.models.fit_linear(*data, bounds=(-1, 1), **model),
+        "fit_logistic": lambda data: discreet.models.fit_logistic(*data, classes=(0, 1), **model),
+        "fit_deepest": lambda data: discreet.models.fit_deepest(data[0], **box),
     }
     for name, fit in ways.items():
         yield from _both(f"{name}, {size:,} rows: one row more, far away", fit, before, after)

@@ -87,10 +87,10 @@ def selections() -> Iterator[Pair]:
     """One candidate of many."""
     known: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
     made = {
-        "permute-and-flip": discreet.PermuteAndFlip(**known),
-        "exponential": discreet.ExponentialMechanism(**known),
-        "noisy max, exponential": discreet.ReportNoisyMax(noise="exponential", **known),
-        "noisy max, Laplace": discreet.ReportNoisyMax(noise="laplace", **known),
+        "permute-and-flip": discreet.mechanisms.PermuteAndFlip(**known),
+        "exponential": discreet.mechanisms.ExponentialMechanism(**known),
+        "noisy max, exponential": discreet.mechanisms.ReportNoisyMax(noise="exponential", **known),
+        "noisy max, Laplace": discreet.mechanisms.ReportNoisyMax(noise="laplace", **known),
     }
     for name, mechanism in made.items():
         for words, data in neighbours(SIZE, math.ceil(_REACH)).items():
@@ -99,7 +99,9 @@ def selections() -> Iterator[Pair]:
         yield both(
             f"select with gap: {words}", lambda v: discreet.select(v, **known, with_gap=True), data
         )
-    generalized = discreet.GeneralizedExponentialMechanism(epsilon=1, failure_probability=0.01)
+    generalized = discreet.mechanisms.GeneralizedExponentialMechanism(
+        epsilon=1, failure_probability=0.01
+    )
     ones, many = np.ones(SIZE), np.repeat([1.0, 2.0, 3.0, 4.0], SIZE // 4)
     data = neighbours(SIZE, math.ceil(_REACH))["all 1, or one 2"]
     yield both(
@@ -124,7 +126,7 @@ def lists() -> Iterator[Pair]:
         for words, data in neighbours(SIZE, border).items():
             yield both(f"top_k, {method}: {words}", made.release, data, share=0.5)
     floats = tuple(part.astype(float) for part in neighbours(SIZE, 1)["all 1, or one 2"])
-    joint = discreet.JointTopK(k=K, epsilon=1, sensitivity=1, monotonic=True)
+    joint = discreet.mechanisms.JointTopK(k=K, epsilon=1, sensitivity=1, monotonic=True)
     yield both(
         "top_k, joint, floats: all 1, or one 2", joint.release, (floats[0], floats[1]), share=0.5
     )
@@ -142,7 +144,7 @@ def unknown_domains() -> Iterator[Pair]:
     }
     for words, (first, second) in data.items():
         for items in (None, 1):
-            made = discreet.UnknownDomainTopK(
+            made = discreet.mechanisms.UnknownDomainTopK(
                 k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=items
             )
             bounded = ", one item each" if items else ""
@@ -151,7 +153,9 @@ def unknown_domains() -> Iterator[Pair]:
         {f"item {place}": int(count) for place, count in enumerate(part)}
         for part in data["all 1, or one 2"]
     )
-    made = discreet.UnknownDomainTopK(k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=1)
+    made = discreet.mechanisms.UnknownDomainTopK(
+        k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=1
+    )
     yield both(
         "unknown domain, labels: all 1, or one 2",
         made.release,
@@ -162,12 +166,14 @@ def unknown_domains() -> Iterator[Pair]:
 
 def numbers() -> Iterator[Pair]:
     """Noise on numbers, thresholds, and selections from intervals and lattices."""
-    laplace = discreet.DiscreteLaplace(epsilon=1, sensitivity=1)
+    laplace = discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1)
     yield both("DiscreteLaplace: 0, or 1", laplace.release, (0, 1))
     yield both("DiscreteLaplace: 2^63 - 1, or 2^63", laplace.release, (2**63 - 1, 2**63))
-    bounded = discreet.BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=(0, 100))
+    bounded = discreet.mechanisms.BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=(0, 100))
     yield both("BoundedDiscreteLaplace: 0, or 1", bounded.release, (0, 1))
-    threshold = discreet.AboveThreshold(threshold=5, epsilon=1, sensitivity=1, monotonic=True)
+    threshold = discreet.mechanisms.AboveThreshold(
+        threshold=5, epsilon=1, sensitivity=1, monotonic=True
+    )
     yield both(
         "AboveThreshold: 100 answers of 4, or of 5", threshold.release, ([4] * 100, [5] * 100)
     )
@@ -176,7 +182,7 @@ def numbers() -> Iterator[Pair]:
     )
     # It works in fractions, a fraction of a millisecond for each interval.
     few = 200
-    interval = discreet.IntervalExponentialMechanism(
+    interval = discreet.mechanisms.IntervalExponentialMechanism(
         bounds=(0, few), epsilon=1, sensitivity=1, step=0.5
     )
     cuts = range(1, few)
@@ -185,7 +191,7 @@ def numbers() -> Iterator[Pair]:
             f"interval: {words}", lambda scores: interval.release(scores, cuts), data, share=0.5
         )
 
-    endless = discreet.LatticeExponentialMechanism(epsilon=1, sensitivity=1)
+    endless = discreet.mechanisms.LatticeExponentialMechanism(epsilon=1, sensitivity=1)
 
     def lattice(best: int) -> Call:
         return lambda: endless.release(lambda y: -abs(y - best))
@@ -236,7 +242,7 @@ def quantile_pairs() -> Iterator[Pair]:
 
 def tables() -> Iterator[Pair]:
     """Sessions on small tables: 1,000 persons, or one more, whose item nobody else has."""
-    for engine in ("polars", "duckdb"):
+    for engine in ("arrow", "duckdb"):
         calls = session_calls(lambda persons, e=engine: session_on(frame_of(e, persons)))
         for words, first, second in calls:
             yield Pair(f"{engine}, {words}", first, second, share=0.25)
@@ -254,11 +260,11 @@ def discovered() -> Iterator[Pair]:
 
 def frame_of(engine: str, persons: int) -> Any:
     import duckdb
-    import polars
+    import pyarrow
 
     numbers = range(persons)
     items = [("abcdef"[number % 6] if number < 1000 else "somebody's own") for number in numbers]
-    frame = polars.DataFrame(
+    frame = pyarrow.table(
         {
             "person": list(numbers),
             "item": items,
@@ -266,10 +272,10 @@ def frame_of(engine: str, persons: int) -> Any:
             "team": [("red", "blue")[number % 2] for number in numbers],
         }
     )
-    if engine == "polars":
-        return frame.lazy()
+    if engine == "arrow":
+        return frame
     connection = duckdb.connect()
-    connection.register("given", frame.to_arrow())
+    connection.register("given", frame)
     connection.execute("create table people as select * from given")
     return connection.table("people")
 
@@ -284,8 +290,8 @@ def large_pairs() -> Iterator[Pair]:
     """The worst pairs of before, with a million items."""
     lone = counts_with((10**6 - 1, 1), (1, 2))
     data = (lone, one_less(lone, 2))
-    unknown = discreet.UnknownDomainTopK(k=K, epsilon=1, delta=_DELTA, limit=LIMIT)
-    joint = discreet.JointTopK(k=K, epsilon=1, sensitivity=1, monotonic=True)
+    unknown = discreet.mechanisms.UnknownDomainTopK(k=K, epsilon=1, delta=_DELTA, limit=LIMIT)
+    joint = discreet.mechanisms.JointTopK(k=K, epsilon=1, sensitivity=1, monotonic=True)
     yield both("unknown domain, 1e6 items: all 1, or one 2", unknown.release, data)
     yield both("top_k, joint, 1e6 items: all 1, or one 2", joint.release, data)
     values = np.full(10**6, 50.0)

@@ -15,17 +15,9 @@ import pytest
 from attacks.roles import some_roles
 from faults.ledgers import NEEDS_SERVER
 
-from discreet import (
-    Ledger,
-    LedgerDamagedError,
-    LedgerError,
-    ParameterError,
-    Person,
-    PureDP,
-    Release,
-    Session,
-)
+from discreet import Ledger, LedgerError, ParameterError, Person, PureDP, Release, Session
 from discreet.cli import main
+from discreet.errors import LedgerDamagedError
 from discreet.service.keys import make_key
 from discreet.service.store import Store
 
@@ -56,7 +48,7 @@ def roles(made):
 @pytest.fixture
 def owner(roles):
     """The ledger as its owner has it, with a budget of 1."""
-    with Ledger(roles.url("owner"), timeout=10) as ledger:
+    with Ledger(roles.url("owner"), timeout=60) as ledger:
         ledger.open("survey", budget=ONE)
         ledger.grant(writers=[roles.name("writer")], readers=[roles.name("reader")])
         roles.arm("selector")
@@ -65,7 +57,7 @@ def owner(roles):
 
 @pytest.fixture
 def writer(roles, owner):
-    with Ledger(roles.url("writer"), timeout=10, create=False) as ledger:
+    with Ledger(roles.url("writer"), timeout=60, create=False) as ledger:
         yield ledger
 
 
@@ -439,7 +431,7 @@ class TestShadows:
             for role in ("writer", "owner"):
                 roles.database.sql(f"alter role {roles.name(role)} set search_path = {path}")
         for role in ("writer", "owner"):
-            with Ledger(roles.url(role), timeout=10) as ledger:
+            with Ledger(roles.url(role), timeout=60) as ledger:
                 spent = ledger.spent("survey").value
                 goes_on(ledger, spent)
         owner.grant()
@@ -512,7 +504,7 @@ class TestDefaultPrivileges:
     def test_they_give_others_nothing(self, roles):
         with (
             giving_by_default(roles, "nobody"),
-            Ledger(roles.url("owner"), timeout=10) as ledger,
+            Ledger(roles.url("owner"), timeout=60) as ledger,
         ):
             assert [(right.role, right.may) for right in ledger.grant()] == [
                 (roles.name("owner"), "owner")
@@ -527,7 +519,7 @@ class TestDefaultPrivileges:
         other = roles.name("nobody")
         roles.database.sql(f"grant trigger on discreet_entries to {other}")
         with pytest.raises(LedgerError, match=rf"no right to trigger\. Got {other}\."):
-            Ledger(roles.url("writer"), timeout=10, create=False)
+            Ledger(roles.url("writer"), timeout=60, create=False)
 
 
 class TestEarlierLedgers:
@@ -667,7 +659,7 @@ class TestLocksAndSignals:
                 (count,) = connection.execute(statement, (roles.name("writer"),)).fetchone()
                 return count
 
-            ledger = Ledger(roles.url("writer"), timeout=10, create=False)
+            ledger = Ledger(roles.url("writer"), timeout=60, create=False)
             end = time.monotonic() + 4
             with attacking(attack) as ended:
                 while time.monotonic() < end:

@@ -22,12 +22,12 @@ from discreet import (
     BudgetExceededError,
     DiscreetError,
     Ledger,
-    LedgerDamagedError,
     LedgerError,
     PureDP,
     Release,
     platforms,
 )
+from discreet.errors import LedgerDamagedError
 from discreet.ledger import sqlite, sqlite_file
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.chain import Anchor

@@ -288,7 +288,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
         with ledger._store.reading() as rows:
             rows.head()
             inside.set()
-            leave.wait(20)
+            leave.wait(200)
 
     reader = threading.Thread(target=slow_reader)
     reader.start()

@@ -22,15 +22,15 @@ TALL = np.longdouble("1e4000") if np.finfo(np.longdouble).maxexp > 1024 else np.
 SMALL = 1 / TALL
 
 FITS = {
-    "subspace": lambda rows, _, __: discreet.fit_subspace(rows, k=1, epsilon=1, norm=1e100),
-    "covariance": lambda rows, _, __: discreet.fit_covariance(rows, k=1, epsilon=1, norm=1),
-    "linear": lambda rows, _, targets: discreet.fit_linear(
+    "subspace": lambda rows, _, __: discreet.models.fit_subspace(rows, k=1, epsilon=1, norm=1e100),
+    "covariance": lambda rows, _, __: discreet.models.fit_covariance(rows, k=1, epsilon=1, norm=1),
+    "linear": lambda rows, _, targets: discreet.models.fit_linear(
         rows, targets, epsilon=1, norm=1, radius=1, bounds=(-1e6, 1e6)
     ),
-    "logistic": lambda rows, labels, _: discreet.fit_logistic(
+    "logistic": lambda rows, labels, _: discreet.models.fit_logistic(
         rows, labels, epsilon=1, norm=1, radius=1, classes=(0, 1)
     ),
-    "deepest": lambda rows, _, __: discreet.fit_deepest(
+    "deepest": lambda rows, _, __: discreet.models.fit_deepest(
         rows, bounds=[(-2, 2)] * 2, step=0.25, epsilon=1, unit="point"
     ),
     "quantile": lambda rows, _, __: discreet.quantile(
@@ -51,16 +51,16 @@ def test_a_row_is_not_heard_of_by_a_caller_who_hears_of_everything(fit):
 
 
 FAR_OUT = {
-    "logistic": lambda rows, **bits: discreet.fit_logistic(
+    "logistic": lambda rows, **bits: discreet.models.fit_logistic(
         rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000, classes=(0, 1), **bits
     ),
-    "linear": lambda rows, **bits: discreet.fit_linear(
+    "linear": lambda rows, **bits: discreet.models.fit_linear(
         rows, np.ones(len(rows)), epsilon=1e-300, norm=1, radius=1000, bounds=(-1, 1), **bits
     ),
-    "subspace": lambda rows, **bits: discreet.fit_subspace(
+    "subspace": lambda rows, **bits: discreet.models.fit_subspace(
         rows, k=1, epsilon=1e-300, norm=1, **bits
     ),
-    "covariance": lambda rows, **bits: discreet.fit_covariance(
+    "covariance": lambda rows, **bits: discreet.models.fit_covariance(
         rows, epsilon=1e-300, norm=1, **bits
     ),
 }
@@ -106,7 +106,7 @@ def test_sizes_whose_squares_leave_floats_are_refused_whatever_the_rows_are(wron
     (name,) = wrong
     for targets in (np.zeros(20), np.full(20, 1e300)):
         with pytest.raises(ParameterError, match=rf"'{name}' .* between 2\^-200 and 2\^200"):
-            discreet.fit_linear(ROWS, targets, epsilon=1, **SIZES | wrong)
+            discreet.models.fit_linear(ROWS, targets, epsilon=1, **SIZES | wrong)
 
 
 @pytest.mark.timeout(60)
@@ -118,5 +118,5 @@ def test_odds_that_no_digit_of_a_loss_decides_are_refused_whatever_the_rows_are(
     """Rows of zeros had an answer, and others made the draw go on for ever."""
     for rows in (np.zeros_like(ROWS), ROWS):
         with pytest.raises(ParameterError, match=rf"'{name}' .* is at most 2\^20"):
-            discreet.fit_logistic(rows, LABELS, norm=1, classes=(0, 1), **sizes)
-    discreet.fit_logistic(ROWS, LABELS, norm=1, epsilon=1, radius=2.0**-20, classes=(0, 1))
+            discreet.models.fit_logistic(rows, LABELS, norm=1, classes=(0, 1), **sizes)
+    discreet.models.fit_logistic(ROWS, LABELS, norm=1, epsilon=1, radius=2.0**-20, classes=(0, 1))

@@ -8,7 +8,8 @@ import numpy as np
 import polars
 import pytest
 
-from discreet import Person, PureDP, Session, audit_session
+from discreet import Person, PureDP, Session
+from discreet.auditing import audit_session
 
 SCHEMA = {
     "patient": polars.Int64,

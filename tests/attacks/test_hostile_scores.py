@@ -14,11 +14,11 @@ from discreet.testing import SeededBits
 SMALL = [0.0, 5e-324, 1e-310, 3e-308, 1e-300]
 MECHANISM = {"epsilon": 2**-30, "sensitivity": 1}
 MECHANISMS = {
-    "exponential": discreet.ExponentialMechanism(**MECHANISM),
-    "permute-and-flip": discreet.PermuteAndFlip(**MECHANISM, objective="min"),
-    "laplace": discreet.ReportNoisyMax(noise="laplace", **MECHANISM),
-    "joint": discreet.JointTopK(k=2, epsilon=1e-5, sensitivity=1e250),
-    "peeling": discreet.PeelingTopK(k=2, **MECHANISM),
+    "exponential": discreet.mechanisms.ExponentialMechanism(**MECHANISM),
+    "permute-and-flip": discreet.mechanisms.PermuteAndFlip(**MECHANISM, objective="min"),
+    "laplace": discreet.mechanisms.ReportNoisyMax(noise="laplace", **MECHANISM),
+    "joint": discreet.mechanisms.JointTopK(k=2, epsilon=1e-5, sensitivity=1e250),
+    "peeling": discreet.mechanisms.PeelingTopK(k=2, **MECHANISM),
 }
 CALLS = {
     name: lambda scores, each=each: each.select(scores, bits=SeededBits(1))
@@ -30,10 +30,10 @@ CALLS = {
     "many": lambda scores: MECHANISMS["exponential"].select_many(
         scores, draws=2, bits=SeededBits(1)
     ),
-    "generalized": lambda scores: discreet.GeneralizedExponentialMechanism(
+    "generalized": lambda scores: discreet.mechanisms.GeneralizedExponentialMechanism(
         epsilon=2**-30, failure_probability=0.1
     ).select(scores, [1, 2, 1], bits=SeededBits(1)),
-    "generalized release": lambda scores: discreet.GeneralizedExponentialMechanism(
+    "generalized release": lambda scores: discreet.mechanisms.GeneralizedExponentialMechanism(
         epsilon=2**-30, failure_probability=0.1
     ).release(scores, [1, 2, 1], bits=SeededBits(1)),
 }

@@ -20,10 +20,10 @@ from attacks.public_calls import (
     tables,
 )
 from contracts.public_mechanisms import is_mechanism
+from public import PUBLIC
 
-import discreet
 from discreet.auditing.timing import epsilon_from_time, largest_epsilon, time_calls, welch
-from discreet.session import QUESTIONS
+from discreet.questions import QUESTIONS
 
 
 def normal(mean, count, seed):
@@ -154,7 +154,7 @@ class TestPairs:
         sessions = []
 
         def make(persons):
-            sessions.append(session_on(frame_of("polars", persons)))
+            sessions.append(session_on(frame_of("arrow", persons)))
             return sessions[-1]
 
         for place, (name, first, _) in enumerate(session_calls(make)):
@@ -163,7 +163,7 @@ class TestPairs:
 
     def test_every_public_name_has_a_row(self):
         rows = {re.split(r"\W", pair.name.removeprefix("small: "))[0] for pair in discovered()}
-        public = {name for name in discreet.__all__ if is_mechanism(name)}
+        public = {name for name in PUBLIC if is_mechanism(name)}
         assert len(public) > 20
         assert public <= rows
         asked = {pair.name.split(", ")[1] for pair in tables()}

@@ -25,7 +25,7 @@ _MODEL: dict[str, Any] = {"norm": 1, "radius": 1, "epsilon": 1}
 _SQUARED: dict[str, Any] = _MODEL | {"bounds": (-1, 1)}
 _ROWS: dict[str, Any] = {"norm": 1, "epsilon": 1}
 _LISTED: dict[str, Any] = {"k": 2, "epsilon": 1, "items_per_person": 1}
-_UNKNOWN = discreet.UnknownDomainHistogram(delta=0.01, **_LISTED)
+_UNKNOWN = discreet.mechanisms.UnknownDomainHistogram(delta=0.01, **_LISTED)
 
 
 def _one_more(*given: tuple[str, list[Any], Any]) -> GivenPairs:
@@ -92,7 +92,7 @@ def _subspaces(release: Callable[..., Release]) -> Callable[..., Any]:
 
 
 def _covariance(data: list[Any], *, bits: Any = None) -> tuple[int, ...]:
-    pairs = discreet.fit_covariance(_array(data), bits=bits, **_ROWS).value
+    pairs = discreet.models.fit_covariance(_array(data), bits=bits, **_ROWS).value
     return tuple(
         part for total, direction in pairs for part in (round(total / 2), _cell(direction))
     )
@@ -111,22 +111,24 @@ def _with_counts(release: Callable[..., Release]) -> Callable[..., Any]:
 
 FITS: dict[str, tuple[Any, Any, Loss | None]] = {
     "BallExponentialMechanism": (
-        _coefficients(discreet.BallExponentialMechanism(loss="squared", **_SQUARED).release),
+        _coefficients(
+            discreet.mechanisms.BallExponentialMechanism(loss="squared", **_SQUARED).release
+        ),
         _WITH_TARGETS,
         BoundedRange(1),
     ),
     "DeepestPoint": (
-        _at_points(discreet.DeepestPoint(**_POINTS).release),
+        _at_points(discreet.mechanisms.DeepestPoint(**_POINTS).release),
         _SCATTERED,
         BoundedRange(1),
     ),
     "HistogramTopK": (
-        _with_counts(discreet.HistogramTopK(**_LISTED).release),
+        _with_counts(discreet.mechanisms.HistogramTopK(**_LISTED).release),
         _COUNTS,
         PureDP(1),
     ),
     "SubspaceExponentialMechanism": (
-        _subspaces(discreet.SubspaceExponentialMechanism(k=1, **_ROWS).release),
+        _subspaces(discreet.mechanisms.SubspaceExponentialMechanism(k=1, **_ROWS).release),
         _DIRECTIONS,
         BoundedRange(1),
     ),
@@ -137,20 +139,22 @@ FITS: dict[str, tuple[Any, Any, Loss | None]] = {
     ),
     "fit_covariance": (_covariance, _DIRECTIONS, PureDP(1)),
     "fit_deepest": (
-        _at_points(lambda points, bits: discreet.fit_deepest(points, bits=bits, **_POINTS)),
+        _at_points(lambda points, bits: discreet.models.fit_deepest(points, bits=bits, **_POINTS)),
         _SCATTERED,
         BoundedRange(1),
     ),
     "fit_linear": (
         _coefficients(
-            lambda rows, wanted, bits: discreet.fit_linear(rows, wanted, bits=bits, **_SQUARED)
+            lambda rows, wanted, bits: discreet.models.fit_linear(
+                rows, wanted, bits=bits, **_SQUARED
+            )
         ),
         _WITH_TARGETS,
         BoundedRange(1),
     ),
     "fit_logistic": (
         _coefficients(
-            lambda rows, wanted, bits: discreet.fit_logistic(
+            lambda rows, wanted, bits: discreet.models.fit_logistic(
                 rows, wanted, classes=(-1, 1), bits=bits, **_MODEL
             )
         ),
@@ -158,7 +162,7 @@ FITS: dict[str, tuple[Any, Any, Loss | None]] = {
         BoundedRange(1),
     ),
     "fit_subspace": (
-        _subspaces(lambda rows, bits: discreet.fit_subspace(rows, k=1, bits=bits, **_ROWS)),
+        _subspaces(lambda rows, bits: discreet.models.fit_subspace(rows, k=1, bits=bits, **_ROWS)),
         _DIRECTIONS,
         BoundedRange(1),
     ),

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from contracts.audited_fits import FITS
+from public import PUBLIC
 
 import discreet
 from discreet import ApproxDP, Loss, PureDP, Release
@@ -44,24 +45,26 @@ _VOTES = ScoreVectors(candidates=4, sensitivity=Fraction(1), monotonic=True)
 _VALUES = ValueLists(bounds=(0.0, 8.0))
 _GRID: dict[str, Any] = {"bounds": (0, 8), "step": 1, "epsilon": 1}
 _SHARE: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
-_PIECES = discreet.IntervalExponentialMechanism(bounds=(0, 8), epsilon=1, sensitivity=1, step=1)
-_SHARED = discreet.CorrelatedCounts(items=2, epsilon=1)
+_PIECES = discreet.mechanisms.IntervalExponentialMechanism(
+    bounds=(0, 8), epsilon=1, sensitivity=1, step=1
+)
+_SHARED = discreet.mechanisms.CorrelatedCounts(items=2, epsilon=1)
 _RARE: dict[str, Any] = {"epsilon": 1, "delta": 0.01}
 
 
 def _pay(counts: Any, *, bits: Any = None) -> Release:
-    account = discreet.PayWhatYouGet(outcomes=2, calls=1, **_RARE)
+    account = discreet.mechanisms.PayWhatYouGet(outcomes=2, calls=1, **_RARE)
     return account.top_k(counts, k=2, limit=5, items_per_person=1, bits=bits)
 
 
 def _best_of_some(scores: Any, *, bits: Any = None) -> Release:
-    mechanism = discreet.PermuteAndFlip(**_SHARE)
+    mechanism = discreet.mechanisms.PermuteAndFlip(**_SHARE)
 
     def run() -> tuple[int, int]:
         place = mechanism.select(scores, bits=bits)
         return place, place
 
-    return discreet.select_private_candidate(
+    return discreet.mechanisms.select_private_candidate(
         run, each=mechanism.privacy_loss(), stopping="geometric", mean=2, bits=bits
     )
 
@@ -127,19 +130,19 @@ _BY_HAND: dict[str, tuple[Any, Any, Loss | None]] = {
 
 def subjects() -> Iterator[AuditedCode]:
     """Every public mechanism, in every variant that its constructor has words for."""
-    for name in discreet.__all__:
+    for name in PUBLIC:
         if name in _BY_HAND:
             run, world, claim = _BY_HAND[name]
             claim = claim or run([0, 1, 2, 3]).loss
             yield AuditedCode(name=name, make_run=seeded(run), world=world, claim=claim)
         elif is_mechanism(name):
-            for mechanism in _made(getattr(discreet, name)):
+            for mechanism in _made(PUBLIC[name]):
                 yield from_mechanism(mechanism, scores=4)
 
 
 def is_mechanism(name: str) -> bool:
     """Whether a public name is a class that states a loss, or a function that makes a Release."""
-    value = getattr(discreet, name)
+    value = PUBLIC[name]
     if isinstance(value, type):
         return hasattr(value, "privacy_loss") and not inspect.isabstract(value)
     return callable(value) and inspect.get_annotations(value).get("return") == "Release"

@@ -14,17 +14,8 @@ import pytest
 from reference import composition as reference
 from tiers import also, only
 
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    LogisticDP,
-    PureDP,
-    compose,
-    plan,
-    queries_allowed,
-    queries_by_analysis,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose, plan, queries_allowed
+from discreet.accounting import LogisticDP, queries_by_analysis
 from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY
 from discreet.accounting.dominating_pairs import BLOCK

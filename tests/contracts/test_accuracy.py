@@ -13,13 +13,15 @@ from asking import ask_of
 from tiers import also
 
 import discreet
-from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
+from discreet import Person, PureDP, Release, Session
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
+from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import OneQuantile, range_of_errors
-from discreet.questions import BestPrice, Counts, Mode, TopK
+from discreet.questions import QUESTIONS as CLASSES
+from discreet.questions import BestPrice, Counts, Mode, Select, TopK
 from discreet.testing import SeededBits
 
 FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]
@@ -276,8 +278,8 @@ def test_before_and_after_say_the_same_and_no_table_decides(question):
     told = []
     for rows in ([(1, "a", 1)], [(number, "abc"[number % 3], number % 4) for number in range(90)]):
         session = Session(readers(rows), unit=Person("reader"), budget=PureDP(1))
-        before = session.error_bound(question, column, **options)
-        assert session.price(question, column, **options).accuracy == before
+        before = session.error_bound(CLASSES[question](column, **options))
+        assert session.price(CLASSES[question](column, **options)).accuracy == before
         assert session.history() == ()
         release = getattr(session, question)(column, **options)
         assert release.accuracy == before
@@ -296,12 +298,12 @@ def test_select_and_unknown_domains_too():
     list_of = session.error_bound(TopK("article", k=2, epsilon=1, delta=1e-3, limit=10))
     assert list_of.crowd[0] == 11
     assert (list_of.unit, list_of.thing) == ("readers", "article")
-    score = session.error_bound(
-        "select",
+    asked = Select(
         candidates=["a", "b"],
         score=lambda label: discreet.row_count(most=2, where=discreet.column("article") == label),
         epsilon=1,
     )
+    score = session.error_bound(asked)
     assert (score.statement, score.unit) == ("winner", "score")
     assert score.bound == pytest.approx(2 * math.log(40))
 
@@ -309,7 +311,7 @@ def test_select_and_unknown_domains_too():
 def test_a_wrong_question_or_probability_is_refused():
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match=r"'question' parameter of Session.error_bou"):
-        session.error_bound("modus", "article")
+        session.error_bound("modus")
     with pytest.raises(discreet.ParameterError, match=r"'failure_probability' parameter of Sess"):
         session.error_bound(Mode(*["article"], **QUESTIONS["mode"][1]), failure_probability=2)
 
@@ -318,7 +320,7 @@ def test_a_session_tells_the_gap():
     rows = [(number, "a", 1) for number in range(300)]
     for budget, loss in (
         (PureDP(2), PureDP(1)),
-        (discreet.ApproxDP(2, 1e-6), discreet.LogisticDP(1)),
+        (discreet.ApproxDP(2, 1e-6), discreet.accounting.LogisticDP(1)),
     ):
         session = Session(readers(rows), unit=Person("reader"), budget=budget)
         options = {"candidates": ["a", "b"], "epsilon": 1, "with_gap": True}
@@ -395,11 +397,11 @@ NINE = [f"item {number}" for number in range(9)]
     ],
 )
 def test_a_plan_is_accurate_enough_and_no_larger_than_needed(question, words):
-    plan = discreet.plan_accuracy(question, within=40, **words)
+    plan = discreet.planning.plan_accuracy(question, within=40, **words)
     assert plan.accuracy.bound <= 40
     assert plan.epsilon == Fraction(f"{float(plan.epsilon):.3g}")
     # the next smaller epsilon is not enough: 40 is then out of reach for it
-    tighter = discreet.plan_accuracy(question, within=plan.accuracy.bound * 0.9, **words)
+    tighter = discreet.planning.plan_accuracy(question, within=plan.accuracy.bound * 0.9, **words)
     assert tighter.epsilon > plan.epsilon
 
 
@@ -420,7 +422,7 @@ def test_a_plan_is_accurate_enough_and_no_larger_than_needed(question, words):
 def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     """The bound that was planned is the one that the session states for that epsilon."""
     known = {"candidates": 9} if "candidates" in asked else {}
-    plan = discreet.plan_accuracy(question, within=500, **{**words, **known})
+    plan = discreet.planning.plan_accuracy(question, within=500, **{**words, **known})
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(
         table, unit=discreet.Person("person"), budget=discreet.ApproxDP(64, 0.1)
@@ -429,7 +431,7 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     paid = session if "delta" in words else pure
     columns = [] if question == "count" else ["item"]
     options = {**words, **asked, "epsilon": plan.epsilon}
-    told = paid.error_bound(question, *columns, **options)
+    told = paid.error_bound(CLASSES[question](*columns, **options))
     assert (told.bound, told.statement) == (plan.accuracy.bound, plan.accuracy.statement)
 
 
@@ -464,11 +466,11 @@ def test_what_is_told_beforehand_is_what_a_session_of_that_budget_states(
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(table, unit=unit, budget=budget)
     columns = [] if question == "count" else ["item"]
-    stated = session.error_bound(question, *columns, **words, **asked, epsilon=0.5)
+    stated = session.error_bound(CLASSES[question](*columns, **words, **asked, epsilon=0.5))
     if unit == discreet.OneRow() and question in ("top_k", "counts"):
         words = {**words, "items_per_person": 1}
     known = {"candidates": 9} if "candidates" in asked else {}
-    told = discreet.accuracy_at(question, epsilon=0.5, budget=budget, **words, **known)
+    told = discreet.planning.accuracy_at(question, epsilon=0.5, budget=budget, **words, **known)
     assert (told.bound, told.statement, told.crowd) == (
         stated.bound,
         stated.statement,
@@ -528,7 +530,7 @@ class TestCaps:
     )
     def test_it_is_said(self, question, columns, words, sentence):
         session = self.session(discreet.Person("reader"))
-        told = session.error_bound(question, *columns, **words, epsilon=5)
+        told = session.error_bound(CLASSES[question](*columns, **words, epsilon=5))
         assert told.sentence.endswith(f" Of each person's {sentence}")
         release = getattr(session, question)(*columns, **words, epsilon=5)
         assert release.accuracy == told
@@ -548,18 +550,21 @@ class TestCaps:
                 assert "at most 1 counts" not in told.sentence
 
     def test_a_plan_says_it_too(self):
-        told = discreet.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
+        told = discreet.planning.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
         assert told.sentence.endswith("Of each person's values at most 2 count.")
-        told = discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9, rows_per_person=5)
+        told = discreet.planning.accuracy_at(
+            "quantile", epsilon=1, q=0.5, points=9, rows_per_person=5
+        )
         assert "rows off its rank on the grid" in told.sentence
         assert told.cap == 5
         assert (
-            "persons off" in discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9).sentence
+            "persons off"
+            in discreet.planning.accuracy_at("quantile", epsilon=1, q=0.5, points=9).sentence
         )
 
     @pytest.mark.parametrize("cap", [0, -1, "1", 1.0, True, None])
     def test_what_is_no_cap(self, cap):
-        told = discreet.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
+        told = discreet.planning.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
         with pytest.raises(ValueError, match=r"cap|sentence"):
             discreet.Accuracy.from_dict(told.to_dict() | {"cap": cap})
 
@@ -574,19 +579,21 @@ class TestCaps:
     ],
 )
 def test_no_bound_holds_with_more_than_it_does(failure, said):
-    told = discreet.accuracy_at("mode", epsilon=1, candidates=9, failure_probability=failure)
+    told = discreet.planning.accuracy_at(
+        "mode", epsilon=1, candidates=9, failure_probability=failure
+    )
     assert told.sentence.endswith(f", with {said} %.")
 
 
 @pytest.mark.parametrize(
     "told",
     [
-        lambda beta: discreet.JointTopK(k=2, epsilon=1, sensitivity=1).error_bound(
+        lambda beta: discreet.mechanisms.JointTopK(k=2, epsilon=1, sensitivity=1).error_bound(
             beta, candidates=9
         ),
-        lambda beta: discreet.RandomizedResponse(epsilon=1, categories=["a", "b"]).error_bound(
-            beta, reports=9
-        ),
+        lambda beta: discreet.mechanisms.RandomizedResponse(
+            epsilon=1, categories=["a", "b"]
+        ).error_bound(beta, reports=9),
     ],
 )
 def test_failures_that_no_float_can_hold(told):
@@ -595,7 +602,7 @@ def test_failures_that_no_float_can_hold(told):
 
 def test_a_plan_for_prices_is_for_the_highest_one():
     """One person more raises a revenue by the price at most, and by the highest at most."""
-    plan = discreet.plan_accuracy("best_price", within=40, candidates=3, highest_price=7)
+    plan = discreet.planning.plan_accuracy("best_price", within=40, candidates=3, highest_price=7)
     table = pandas.DataFrame({"person": [1, 2], "price": [1.0, 2.0]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
     question = BestPrice("price", prices=[1, 4, 7], rule="max", epsilon=plan.epsilon)
@@ -628,12 +635,12 @@ def test_a_plan_for_prices_is_for_the_highest_one():
 )
 def test_a_plan_without_what_it_needs_is_refused(question, words, message):
     with pytest.raises(discreet.ParameterError, match=message):
-        discreet.plan_accuracy(question, **words)
+        discreet.planning.plan_accuracy(question, **words)
     if "parameter of plan_accuracy" in message and "'within'" not in message:
         # the function that was called is the one that is named
         message = message.replace("plan_accuracy", "accuracy_at")
         with pytest.raises(discreet.ParameterError, match=message):
-            discreet.accuracy_at(question, epsilon=1, **_but(words, "within"))
+            discreet.planning.accuracy_at(question, epsilon=1, **_but(words, "within"))
 
 
 def _but(words, left_out):
@@ -684,7 +691,7 @@ def test_ranks_are_those_on_the_grid(question):
 
 
 def test_answers_that_were_kept_before_the_grid_was_named_can_be_read():
-    told = discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9)
+    told = discreet.planning.accuracy_at("quantile", epsilon=1, q=0.5, points=9)
     fields = told.to_dict() | {"sentence": told.sentence.replace(" on the grid", "")}
     assert discreet.Accuracy.from_dict(fields) == told
     with pytest.raises(ValueError, match="another sentence"):
@@ -696,9 +703,9 @@ def test_a_plan_may_take_the_whole_budget():
     """At (1, 1e-6) the question is all that is paid, and drawn better than at 1.01."""
     budget = discreet.ApproxDP(1, 1e-6)
     words = {"k": 3, "candidates": 9, "items_per_person": 1, "delta": 1e-6, "budget": budget}
-    whole = discreet.accuracy_at("top_k", epsilon=1, **words)
-    assert whole.bound < discreet.accuracy_at("top_k", epsilon=1.01, **words).bound
-    plan = discreet.plan_accuracy("top_k", within=whole.bound, **words)
+    whole = discreet.planning.accuracy_at("top_k", epsilon=1, **words)
+    assert whole.bound < discreet.planning.accuracy_at("top_k", epsilon=1.01, **words).bound
+    plan = discreet.planning.plan_accuracy("top_k", within=whole.bound, **words)
     assert (plan.epsilon, plan.accuracy) == (1, whole)
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=budget)

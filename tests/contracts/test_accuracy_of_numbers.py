@@ -26,9 +26,18 @@ def beyond(law, bound):
 @pytest.mark.parametrize(
     ("mechanism", "law"),
     [
-        (discreet.DiscreteLaplace(epsilon=1, sensitivity=2), laplace_law(Fraction(1, 2))),
-        (discreet.DiscreteGaussian(rho=0.5, squared_sensitivity=9), gaussian_law(Fraction(9))),
-        (discreet.RoundedGaussian(mu=1, squared_sensitivity=9), rounded_law(Fraction(9))),
+        (
+            discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=2),
+            laplace_law(Fraction(1, 2)),
+        ),
+        (
+            discreet.mechanisms.DiscreteGaussian(rho=0.5, squared_sensitivity=9),
+            gaussian_law(Fraction(9)),
+        ),
+        (
+            discreet.mechanisms.RoundedGaussian(mu=1, squared_sensitivity=9),
+            rounded_law(Fraction(9)),
+        ),
     ],
     ids=repr,
 )
@@ -43,7 +52,7 @@ def test_noise_is_within_its_bound(mechanism, law):
 
 @pytest.mark.parametrize("bounds", [(0, 3), (0, 40)])
 def test_noise_within_bounds(bounds):
-    mechanism = discreet.BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
+    mechanism = discreet.mechanisms.BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
     told = mechanism.release(1, bits=SeededBits(1)).accuracy
     low, high = bounds
     chances = [
@@ -69,7 +78,7 @@ def test_noise_within_bounds(bounds):
 @pytest.mark.parametrize("slopes", [(1, 1), (0.05, 0.05), (0.05, 40), (7.2, 7.2), (3.7, 0.6)])
 def test_a_whole_number_is_within_its_bound(slopes):
     """Slow and steep sides, and one that bends: the bound has no number of candidates in it."""
-    mechanism = discreet.LatticeExponentialMechanism(epsilon=1, score_range=1)
+    mechanism = discreet.mechanisms.LatticeExponentialMechanism(epsilon=1, score_range=1)
     told = mechanism.release(lambda y: -abs(y), bits=SeededBits(1)).accuracy
     down, up = (Fraction(str(slope)) for slope in slopes)
 
@@ -93,7 +102,7 @@ def test_a_whole_number_is_within_its_bound(slopes):
 
 
 def test_half_the_bound_of_a_whole_number_would_be_wrong():
-    mechanism = discreet.LatticeExponentialMechanism(epsilon=1, score_range=1)
+    mechanism = discreet.mechanisms.LatticeExponentialMechanism(epsilon=1, score_range=1)
     near = mechanism.error_bound(0.05) / 2
     step = Fraction(near * 1.001)
     far = sum(
@@ -106,7 +115,7 @@ def test_half_the_bound_of_a_whole_number_would_be_wrong():
 
 def test_a_point_is_within_its_bound():
     """One point is best, and all others are just beyond the bound."""
-    mechanism = discreet.IntervalExponentialMechanism(
+    mechanism = discreet.mechanisms.IntervalExponentialMechanism(
         bounds=(0, 100), epsilon=1, sensitivity=1, step=1
     )
     told = mechanism.release([0, 1], [50], bits=SeededBits(1)).accuracy
@@ -118,7 +127,9 @@ def test_a_point_is_within_its_bound():
 
 def test_a_threshold_is_told_for_streams_of_any_length():
     """The chances of all positions add up, for noise of both parts by its own law."""
-    mechanism = discreet.AboveThreshold(threshold=10, epsilon=8, sensitivity=1, monotonic=True)
+    mechanism = discreet.mechanisms.AboveThreshold(
+        threshold=10, epsilon=8, sensitivity=1, monotonic=True
+    )
     law = laplace_law(Fraction(4))
     both = {}
     for first, chance in law.items():
@@ -141,7 +152,7 @@ def test_a_threshold_is_told_for_streams_of_any_length():
 
 @pytest.mark.parametrize("stopping", ["poisson", "geometric", "logarithmic"])
 def test_the_best_run_misses_the_best_share_rarely(stopping):
-    release = discreet.select_private_candidate(
+    release = discreet.mechanisms.select_private_candidate(
         lambda: (1, "a"), each=discreet.PureDP(1), stopping=stopping, mean=20, bits=SeededBits(1)
     )
     share, mean = release.accuracy.bound, 20
@@ -160,7 +171,7 @@ def test_the_best_run_misses_the_best_share_rarely(stopping):
 
 @pytest.mark.parametrize(("stopping", "mean"), [("threshold", 20), ("poisson", 2)])
 def test_few_runs_say_nothing(stopping, mean):
-    release = discreet.select_private_candidate(
+    release = discreet.mechanisms.select_private_candidate(
         lambda: (1, "a"),
         each=discreet.PureDP(1),
         stopping=stopping,
@@ -171,7 +182,11 @@ def test_few_runs_say_nothing(stopping, mean):
     assert release.accuracy is None
 
 
-LOCAL = [discreet.RandomizedResponse, discreet.Rappor, discreet.SubsetSelection]
+LOCAL = [
+    discreet.mechanisms.RandomizedResponse,
+    discreet.mechanisms.Rappor,
+    discreet.mechanisms.SubsetSelection,
+]
 
 
 @pytest.mark.parametrize("kind", LOCAL)
@@ -219,7 +234,9 @@ def test_shares_are_within_their_bound(kind, epsilon):
 
 
 def test_sensitive_candidates_are_within_the_bound_of_the_largest():
-    mechanism = discreet.GeneralizedExponentialMechanism(epsilon=2, failure_probability=0.05)
+    mechanism = discreet.mechanisms.GeneralizedExponentialMechanism(
+        epsilon=2, failure_probability=0.05
+    )
     sensitivities = [1, 1, 3]
     told = mechanism.release([5, 4, 3], sensitivities, bits=SeededBits(1)).accuracy
     assert told.failure_probability == USUAL
@@ -234,7 +251,9 @@ def test_sensitive_candidates_are_within_the_bound_of_the_largest():
     ("items", "law"), [(1, laplace_law(Fraction(1))), (2, laplace_law(Fraction(1, 2)))]
 )
 def test_an_item_of_so_many_persons_is_named(items, law):
-    mechanism = discreet.UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=items)
+    mechanism = discreet.mechanisms.UnknownDomainHistogram(
+        k=3, epsilon=1, delta=1e-6, items_per_person=items
+    )
     told = mechanism.release({"a": 900}, bits=SeededBits(1)).accuracy
 
     def left_out(count):

@@ -182,7 +182,7 @@ def test_one_person_moves_the_counts_of_one_group(engine, caught):
         release = groups_of(session)
         assert release.loss == PureDP(EPSILON)
         assert session.remaining() == Fraction(1, 4)
-        assert [group for group, _ in release.value] == GROUPS
+        assert list(release.value) == GROUPS
         found.append([counts for _, counts in caught[-len(GROUPS) :]])
     alone = found[0]
     assert alone == [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
@@ -222,7 +222,9 @@ def test_groups_of_names(question):
     session = Session(frame(rows), unit=Person("person"), budget=ApproxDP(50, 1e-5))
     ask = session.mode if question == "mode" else session.top_k
     release = ask("item", epsilon=20, by="region", groups=GROUPS, **asked)
-    best = [answer if question == "mode" else (answer or [None])[0] for _, answer in release.value]
+    best = [
+        answer if question == "mode" else (answer or [None])[0] for answer in release.value.values()
+    ]
     assert best[:2] == ["a", "b"]
     assert len(release.value) == 3
     assert discreet.Release.from_json(release.to_json()) == release
@@ -332,9 +334,9 @@ class TestCounts:
         assert release.mechanism == release.counts.mechanism == "discrete-gaussian"
         assert session.spent() == rho
         moved = len(NAMES) if items is None else items
-        ideal = discreet.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
+        ideal = discreet.mechanisms.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
         assert release.counts.error == ideal.error_bound(0.05, numbers=len(NAMES))
-        laplace = discreet.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
+        laplace = discreet.mechanisms.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
         assert release.counts.error < laplace.error_bound(0.05, numbers=len(NAMES))
         number = session.count(epsilon=0.25)
         assert number.loss == ZCDP(PureDP(0.25).to_zcdp().rho)

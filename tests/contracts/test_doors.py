@@ -43,19 +43,19 @@ DOORS = {
     "quantile": ((discreet.quantile, [1, 2, 3]), {"q": 0.5, **GRID}),
     "quantiles": ((discreet.quantiles, [1, 2, 3]), {"q": [0.5], **GRID}),
     "fit_deepest": (
-        (discreet.fit_deepest, np.zeros((3, 1))),
+        (discreet.models.fit_deepest, np.zeros((3, 1))),
         {"bounds": [(0, 9)], "step": 1, "unit": "point"},
     ),
     "fit_linear": (
-        (discreet.fit_linear, np.zeros((3, 1)), np.zeros(3)),
+        (discreet.models.fit_linear, np.zeros((3, 1)), np.zeros(3)),
         {"norm": 1, "radius": 1, "bounds": (-1, 1)},
     ),
     "fit_logistic": (
-        (discreet.fit_logistic, np.zeros((3, 1)), np.zeros(3)),
+        (discreet.models.fit_logistic, np.zeros((3, 1)), np.zeros(3)),
         {"norm": 1, "radius": 1, "classes": (0, 1)},
     ),
-    "fit_subspace": ((discreet.fit_subspace, np.zeros((3, 2))), {"k": 1, "norm": 1}),
-    "fit_covariance": ((discreet.fit_covariance, np.zeros((3, 2))), {"norm": 1}),
+    "fit_subspace": ((discreet.models.fit_subspace, np.zeros((3, 2))), {"k": 1, "norm": 1}),
+    "fit_covariance": ((discreet.models.fit_covariance, np.zeros((3, 2))), {"norm": 1}),
     "Session.mode": ((ask, "mode", "teacher"), LISTED),
     "Session.top_k": ((ask, "top_k", "teacher"), {"k": 1, **LISTED}),
     "Session.top_k of an unknown domain": ((ask, "top_k", "teacher"), UNKNOWN),
@@ -191,7 +191,7 @@ def test_what_the_caller_made_speaks_for_itself():
 
 def test_a_mechanism_speaks_for_itself():
     with pytest.raises(ParameterError, match=r"'epsilon' parameter of PermuteAndFlip .* -1"):
-        discreet.PermuteAndFlip(epsilon=-1, sensitivity=1)
+        discreet.mechanisms.PermuteAndFlip(epsilon=-1, sensitivity=1)
 
 
 def test_doors_keep_their_signature_and_their_words():

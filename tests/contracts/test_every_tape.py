@@ -59,7 +59,7 @@ def fold(monkeypatch):
     monkeypatch.setattr(reading, "WORTH_COLUMNS", 2)
 
 
-def reach(mechanism: discreet.ExponentialMechanism, scores: list, cutoff: float):
+def reach(mechanism: discreet.mechanisms.ExponentialMechanism, scores: list, cutoff: float):
     """The real code from scores to candidate, with only the randomness replaced."""
     candidates = mechanism._envelope(mechanism._read(scores))
     return distribution(lambda tape: mechanism.law.draw(candidates, tape), cutoff)

@@ -15,7 +15,7 @@ import discreet
 from discreet import ApproxDP, OneRow, ParameterError, Person, PureDP, Session
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
-from discreet.questions import QUESTIONS, fits
+from discreet.questions import QUESTIONS, FitCovariance, fits
 from discreet.tables import vectors
 from discreet.tables.opening import open_table
 from discreet.tables.vectors import moment_of
@@ -71,7 +71,7 @@ def of_rows(rows, what, *, targets=None, labels=None, seed=5, **more):
     if what == "fit_deepest":
         more = {"unit": "point"} | more
     given = {"epsilon": 2} | ASKED[what][1] | more
-    return getattr(discreet, what)(rows, *data, **given, bits=SeededBits(seed))
+    return getattr(discreet.models, what)(rows, *data, **given, bits=SeededBits(seed))
 
 
 def joined(table, rule="sum"):
@@ -268,15 +268,15 @@ def test_a_fit_is_charged_priced_and_given_again(what):
     (columns, *others), given = ASKED[what]
     session = Session(PEOPLE, unit=Person("person"), budget=PureDP(3))
     given = given | {"epsilon": 1, "rule": "mean"}
-    price = session.price(what, columns, *others, **given)
+    price = session.price(QUESTIONS[what](columns, *others, **given))
     assert (price.amount, price.fits, price.answered) == (1, True, False)
     release = getattr(session, what)(columns, *others, **given)
     assert session.remaining() == 2
     assert release.accuracy == price.accuracy
-    assert release.accuracy == session.error_bound(what, columns, *others, **given)
+    assert release.accuracy == session.error_bound(QUESTIONS[what](columns, *others, **given))
     again = getattr(session, what)(columns, *others, **given)
     assert (again.value, session.remaining()) == (release.value, 2)
-    assert session.price(what, columns, *others, **given).answered
+    assert session.price(QUESTIONS[what](columns, *others, **given)).answered
     (question,) = session.history()
     assert (question.what, question.loss) == (what, release.loss)
     assert question.asked["columns"] == COLUMNS
@@ -298,7 +298,7 @@ def test_the_parts_of_a_covariance_cost_less_where_squares_add_up():
     assert sum(loss.epsilon * times for loss, times in losses.items()) == 2
     assert sum(losses.values()) == 3
     session = Session(PEOPLE, unit=OneRow(), budget=ApproxDP(1, 1e-6))
-    whole = session.price(lambda each: each.fit_covariance(COLUMNS, epsilon=0.1, norm=1))
+    whole = session.price(FitCovariance(COLUMNS, epsilon=0.1, norm=1))
     assert whole.cost.parts == CovarianceMechanism(epsilon=0.1, norm=1).losses(columns=2)
 
 

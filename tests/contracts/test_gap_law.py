@@ -10,7 +10,9 @@ import pytest
 from reference import logistic as reference
 from tiers import also
 
-from discreet import ExponentialMechanism, LogisticDP, PermuteAndFlip, PureDP, ReportNoisyMax
+from discreet import PureDP
+from discreet.accounting import LogisticDP
+from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
 
 FACTORS = [Fraction(11, 10), Fraction(2), Fraction(20)]
 """e^epsilon of a person's moves."""

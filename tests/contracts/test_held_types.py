@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+from public import PUBLIC
 
 import discreet
 from discreet.accuracy import Accuracy
@@ -28,42 +29,54 @@ LIST = {"k": np.int64(2), "epsilon": Decimal("0.5"), **FLAT}
 COUNTS = {"k": np.int8(2), "epsilon": 0.5, "items_per_person": np.int64(3)}
 # each class with parameters that are no Fraction
 MADE: dict[type, dict[str, Any]] = {
-    discreet.ExponentialMechanism: {"epsilon": 0.5, **FLAT},
-    discreet.PermuteAndFlip: {"epsilon": np.float64(0.5), **FLAT},
-    discreet.ReportNoisyMax: {"noise": "laplace", "epsilon": Decimal("0.5"), **FLAT},
-    discreet.GeneralizedExponentialMechanism: {"epsilon": 1, "failure_probability": 0.01},
-    discreet.IntervalExponentialMechanism: {"bounds": (0, 8), "epsilon": 0.5, **FLAT},
-    discreet.LatticeExponentialMechanism: {"epsilon": 0.5, "start": np.int64(3), **FLAT},
-    discreet.PeelingTopK: LIST | {"delta": 1e-6, "mechanism": "exponential"},
-    discreet.JointTopK: LIST,
-    discreet.HistogramTopK: COUNTS,
-    discreet.UnknownDomainHistogram: COUNTS | {"delta": 1e-6},
-    discreet.UnknownDomainTopK: COUNTS | {"delta": 1e-6, "limit": np.int64(20)},
-    discreet.AboveThreshold: {"threshold": 8, "epsilon": 0.5, "sensitivity": 1.0},
-    discreet.DiscreteLaplace: {"epsilon": 0.5, "sensitivity": 1.0},
-    discreet.CorrelatedCounts: {"items": np.int64(3), "mu": 0.5},
-    discreet.DiscreteGaussian: {"rho": 0.5, "squared_sensitivity": 2},
-    discreet.RoundedGaussian: {"mu": 0.5, "squared_sensitivity": 2},
-    discreet.BoundedDiscreteLaplace: {
+    discreet.mechanisms.ExponentialMechanism: {"epsilon": 0.5, **FLAT},
+    discreet.mechanisms.PermuteAndFlip: {"epsilon": np.float64(0.5), **FLAT},
+    discreet.mechanisms.ReportNoisyMax: {"noise": "laplace", "epsilon": Decimal("0.5"), **FLAT},
+    discreet.mechanisms.GeneralizedExponentialMechanism: {
+        "epsilon": 1,
+        "failure_probability": 0.01,
+    },
+    discreet.mechanisms.IntervalExponentialMechanism: {"bounds": (0, 8), "epsilon": 0.5, **FLAT},
+    discreet.mechanisms.LatticeExponentialMechanism: {"epsilon": 0.5, "start": np.int64(3), **FLAT},
+    discreet.mechanisms.PeelingTopK: LIST | {"delta": 1e-6, "mechanism": "exponential"},
+    discreet.mechanisms.JointTopK: LIST,
+    discreet.mechanisms.HistogramTopK: COUNTS,
+    discreet.mechanisms.UnknownDomainHistogram: COUNTS | {"delta": 1e-6},
+    discreet.mechanisms.UnknownDomainTopK: COUNTS | {"delta": 1e-6, "limit": np.int64(20)},
+    discreet.mechanisms.AboveThreshold: {"threshold": 8, "epsilon": 0.5, "sensitivity": 1.0},
+    discreet.mechanisms.DiscreteLaplace: {"epsilon": 0.5, "sensitivity": 1.0},
+    discreet.mechanisms.CorrelatedCounts: {"items": np.int64(3), "mu": 0.5},
+    discreet.mechanisms.DiscreteGaussian: {"rho": 0.5, "squared_sensitivity": 2},
+    discreet.mechanisms.RoundedGaussian: {"mu": 0.5, "squared_sensitivity": 2},
+    discreet.mechanisms.BoundedDiscreteLaplace: {
         "epsilon": 0.5,
         "sensitivity": np.int64(1),
         "bounds": np.array([[0, 8], [0, 4]]),
     },
-    discreet.BallExponentialMechanism: {
+    discreet.mechanisms.BallExponentialMechanism: {
         "loss": "logistic",
         "norm": 1.0,
         "radius": 2.0,
         "epsilon": 0.5,
     },
-    discreet.DeepestPoint: {"epsilon": 0.5, "bounds": [(0, 1)], "step": 0.25, "unit": "point"},
-    discreet.SubspaceExponentialMechanism: {"k": np.int64(1), "epsilon": 0.5, "norm": 2.0},
+    discreet.mechanisms.DeepestPoint: {
+        "epsilon": 0.5,
+        "bounds": [(0, 1)],
+        "step": 0.25,
+        "unit": "point",
+    },
+    discreet.mechanisms.SubspaceExponentialMechanism: {
+        "k": np.int64(1),
+        "epsilon": 0.5,
+        "norm": 2.0,
+    },
     CovarianceMechanism: {"epsilon": 0.5, "norm": 2.0},
-    discreet.RandomizedResponse: {"categories": list("abc"), "epsilon": 0.5},
-    discreet.Rappor: {"categories": list("abc"), "epsilon": 0.5},
-    discreet.SubsetSelection: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.mechanisms.RandomizedResponse: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.mechanisms.Rappor: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.mechanisms.SubsetSelection: {"categories": list("abc"), "epsilon": 0.5},
     discreet.PureDP: {"epsilon": 0.5},
     discreet.BoundedRange: {"epsilon": np.float32(0.5)},
-    discreet.LogisticDP: {"epsilon": 1},
+    discreet.accounting.LogisticDP: {"epsilon": 1},
     discreet.ZCDP: {"rho": Decimal("0.1")},
     discreet.ApproxDP: {"epsilon": 1, "delta": 1e-6},
     Accuracy: {"bound": 3, "statement": "list", "failure_probability": 0.05},
@@ -71,7 +84,7 @@ MADE: dict[type, dict[str, Any]] = {
     OneQuantile: {"q": Fraction(1, 2), "epsilon": 0.5},
     ManyQuantiles: {"q": (Fraction(1, 2),), "epsilon": 0.5, "delta": 1e-6, "grid_size": 8},
 }
-PUBLIC = [each for each in MADE if hasattr(discreet, each.__name__) and each is not Accuracy]
+EXPORTED = [each for each in MADE if each.__name__ in PUBLIC and each is not Accuracy]
 each_class = pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 
 
@@ -100,10 +113,9 @@ def fits(value: Any, hint: Any) -> bool:
 def test_all_classes_are_looked_at():
     """Every public frozen class that reads parameters, and what it is made by."""
     reading = [
-        getattr(discreet, name)
-        for name in discreet.__all__
-        if dataclasses.is_dataclass(getattr(discreet, name))
-        and hasattr(getattr(discreet, name), "privacy_loss")
+        PUBLIC[name]
+        for name in PUBLIC
+        if dataclasses.is_dataclass(PUBLIC[name]) and hasattr(PUBLIC[name], "privacy_loss")
     ]
     abstract = {each for each in reading if inspect.isabstract(each)}
     assert set(reading) - abstract <= MADE.keys()
@@ -151,12 +163,12 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", EXPORTED, ids=lambda kind: kind.__name__)
 def test_a_wrong_parameter_is_refused_by_its_name(kind):
     names = inspect.signature(kind).parameters.keys() - {"acknowledge"}
     assert names <= WRONG.keys()
     # with "rho" an example would also need another loss and a ridge
-    names -= {"rho"} if kind is discreet.BallExponentialMechanism else set()
+    names -= {"rho"} if kind is discreet.mechanisms.BallExponentialMechanism else set()
     for name in names:
         # a price is said in one way
         rest = MADE[kind].keys() - (PRICES if name in PRICES else set())
@@ -170,7 +182,7 @@ def test_a_wrong_parameter_is_refused_by_its_name(kind):
     "kind",
     [
         each
-        for each in PUBLIC
+        for each in EXPORTED
         if {"epsilon", "acknowledge"} <= inspect.signature(each).parameters.keys()
     ],
     ids=lambda kind: kind.__name__,

@@ -18,16 +18,10 @@ from reference.tapes import distribution
 from tiers import also, only
 
 import discreet
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    HistogramTopK,
-    PureDP,
-    UnknownDomainHistogram,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
 from discreet.accounting.renyi import largest_rho
 from discreet.exact.enclosures import ball
+from discreet.mechanisms import HistogramTopK, UnknownDomainHistogram
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.count_noise import make_noise
 from discreet.mechanisms.counted_selection import make_counted
@@ -128,10 +122,10 @@ class TestDraws:
         assert (few, many) == (3, 3000)
 
     def test_noise_beyond_machine_words(self):
-        mechanism = discreet.DiscreteLaplace(epsilon=1, sensitivity=10**30)
+        mechanism = discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=10**30)
         noisy = mechanism.release([0] * 100, bits=SeededBits(1)).value
         assert max(map(abs, noisy)) > 2**64
-        huge = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release([2**80] * 100)
+        huge = discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release([2**80] * 100)
         assert all(abs(number - 2**80) < 1000 for number in huge.value)
 
 
@@ -524,7 +518,7 @@ class TestChoice:
         release = discreet.top_k_unknown_domain(
             {"a": 900, "b": 800}, k=2, epsilon=1, delta=1e-6, limit=30, with_counts=True
         )
-        noise = discreet.DiscreteLaplace(epsilon=Fraction(1, 2), sensitivity=2)
+        noise = discreet.mechanisms.DiscreteLaplace(epsilon=Fraction(1, 2), sensitivity=2)
         assert release.counts.error == noise.error_bound(Fraction(1, 20), numbers=2)
 
     @pytest.mark.parametrize("ask", [*ONE_READING], ids=[*ONE_READING])
@@ -575,9 +569,9 @@ class TestChoice:
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=2, items_per_person=1)
         with pytest.raises(discreet.ParameterError, match="nobody knows how many items"):
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=1, method="histogram")
-        with pytest.raises(discreet.ScoresError, match="whole numbers"):
+        with pytest.raises(discreet.errors.ScoresError, match="whole numbers"):
             discreet.top_k([3.5, 1], 1, epsilon=1, sensitivity=1, with_counts=True)
-        with pytest.raises(discreet.ScoresError, match="whole numbers"):
+        with pytest.raises(discreet.errors.ScoresError, match="whole numbers"):
             discreet.select([3.5, 1], epsilon=1, sensitivity=1, with_counts=True)
 
     def test_unknown_domains(self):
@@ -589,7 +583,7 @@ class TestChoice:
 
         assert isinstance(made(1, None), UnknownDomainHistogram)
         assert isinstance(made(1, 30), UnknownDomainHistogram)
-        assert isinstance(made(None, 30), discreet.UnknownDomainTopK)
+        assert isinstance(made(None, 30), discreet.mechanisms.UnknownDomainTopK)
         assert made(None, 30, with_counts=True).privacy_loss() == ApproxDP(1, 1e-6)
         with pytest.raises(discreet.ParameterError, match="'limit' parameter of top_k must be"):
             made(None, None)

@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from reference.exact import probabilities
 from scipy.integrate import quad
 
-from discreet import ReportNoisyMax
+from discreet.mechanisms import ReportNoisyMax
 from discreet.samplers import laplace_max
 from discreet.samplers.envelope import LIGHTEST, UNIT, Envelope
 

@@ -23,20 +23,22 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
-    Cost,
-    KeyReusedError,
     Ledger,
-    LedgerDamagedError,
     LedgerError,
     ParameterError,
-    ParameterTypeError,
     PureDP,
     Release,
+)
+from discreet.accounting import Cost
+from discreet.accounting.budget_rules import Spending
+from discreet.accounting.renyi import largest_rho
+from discreet.errors import (
+    KeyReusedError,
+    LedgerDamagedError,
+    ParameterTypeError,
     ReservationLostError,
     ReservationRunningError,
 )
-from discreet.accounting.budget_rules import Spending
-from discreet.accounting.renyi import largest_rho
 from discreet.ledger.group_commit import Threads
 from discreet.ledger.schema import DEFINITIONS, SCHEMA
 from discreet.ledger.validation import read_known_name
@@ -80,7 +82,7 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def ledger(place):
-    with Ledger(place.url, timeout=10) as opened:
+    with Ledger(place.url, timeout=60) as opened:
         yield opened
 
 
@@ -915,7 +917,7 @@ class TestCoins:
 
     def test_two_who_come_at_once_do_not_both_fit_by_another_sum(self, place):
         """One by the coins, the other by the plain sum: the sums are those of all."""
-        with Ledger(place.url, timeout=10) as one, Ledger(place.url, timeout=10) as two:
+        with Ledger(place.url, timeout=60) as one, Ledger(place.url, timeout=60) as two:
             one.open("survey", budget=ApproxDP(1, 1e-6))
             for _ in range(20):
                 one.reserve("survey", BoundedRange(0.04), request=ASK)
@@ -1395,7 +1397,7 @@ class TestRemembering:
 
     def test_processes_that_charge_in_turn_stay_within_the_budget(self, place, ledger):
         ledger.open("survey", budget=PureDP(1))
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             # each is alone for a while, and then not
             for one in [ledger] * 4 + [other] * 3 + [ledger, other, ledger]:
                 charge(one)
@@ -1409,7 +1411,7 @@ class TestRemembering:
         ledger.open("survey", budget=PureDP(0.5))
         for _ in range(5):
             charge(ledger)
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             other.extend("survey", budget=PureDP(1), reason="More.")
             charge(ledger)
             other.close_budget("survey", reason="Enough.")
@@ -1441,14 +1443,14 @@ class TestRemembering:
             charge(ledger)
         with pytest.raises(BudgetExceededError):
             charge(ledger, 0.01)
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             other.extend("survey", budget=PureDP(1), reason="More.")
         charge(ledger)
 
     def test_a_key_of_before_is_not_charged_again(self, place, ledger):
         """Keys are not all remembered; that they are unique says so."""
         ledger.open("survey", budget=PureDP(1))
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             charge(other, key="first", replayable=True).settle(answer())
         for _ in range(4):
             charge(ledger)
@@ -1459,7 +1461,7 @@ class TestRemembering:
     def test_a_kept_answer_is_given_when_nothing_is_left(self, place, ledger):
         """A key that is taken for new would be refused."""
         ledger.open("survey", budget=PureDP(0.5))
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             charge(other, key="first", replayable=True).settle(answer())
         for _ in range(4):
             charge(ledger)
@@ -1470,7 +1472,7 @@ class TestRemembering:
     def test_a_kept_answer_is_given_beside_a_new_charge(self, place, ledger):
         """One that is refused writes nothing that could show that its key is known."""
         ledger.open("survey", budget=PureDP(1))
-        with Ledger(place.url, timeout=10) as other:
+        with Ledger(place.url, timeout=60) as other:
             charge(other, 0.5, key="first", replayable=True).settle(answer())
         for _ in range(4):
             charge(ledger)
@@ -1816,6 +1818,15 @@ ALIKE = [
     "n\u043ev 2026",  # a Cyrillic o
     "\u0391pril",  # a Greek A
     "\U0001d42farch",  # a bold letter
+    "2026\N{HYPHEN}11",
+    "2026\N{NON-BREAKING HYPHEN}11",
+    "2026\N{EN DASH}11",
+    "2026\N{MINUS SIGN}11",
+    "2026\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}11",
+    "2026\N{DIVISION SLASH}11",
+    "it\N{RIGHT SINGLE QUOTATION MARK}s",
+    "it\N{MODIFIER LETTER APOSTROPHE}s",
+    "2\N{IDEOGRAPHIC NUMBER ZERO}26",
 ]
 """Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]

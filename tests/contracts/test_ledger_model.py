@@ -28,18 +28,16 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
-    KeyReusedError,
     Ledger,
     LedgerError,
     ParameterError,
     PureDP,
     Release,
-    ReservationLostError,
-    ReservationRunningError,
 )
 from discreet.accounting.coin_prices import MENU
 from discreet.accounting.coin_table import coin_terms
 from discreet.accounting.renyi import largest_rho
+from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
 
 UNITS = 10**30
 DATASETS, ANALYSTS, WINDOWS, KEYS = (

@@ -14,16 +14,8 @@ from pathlib import Path
 import pytest
 from faults.ledgers import EVERY, File, a_place
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    KeyReusedError,
-    Ledger,
-    LedgerDamagedError,
-    LedgerError,
-    PureDP,
-    ReservationLostError,
-)
+from discreet import ApproxDP, BoundedRange, Ledger, LedgerError, PureDP
+from discreet.errors import KeyReusedError, LedgerDamagedError, ReservationLostError
 from discreet.ledger.entries import read_entry
 from discreet.ledger.postgresql_schema import SERVER_THIRD, steps
 from discreet.ledger.schema import GONE, SCHEMA
@@ -73,7 +65,7 @@ def ledger(place, tmp_path):
     kept = tmp_path / "anchor"
     kept.write_text(f"{ANCHOR}\n")
     kept.chmod(0o600)
-    with Ledger(place.url, timeout=10, create=False, anchor_file=kept) as opened:
+    with Ledger(place.url, timeout=60, create=False, anchor_file=kept) as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from public import PUBLIC
 from reference.exact import first_heads_by_permutations, probabilities
 
 import discreet
@@ -24,7 +25,7 @@ every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_every_public_mechanism_can_be_selected_by_name():
     public = {
         thing
-        for thing in (getattr(discreet, name) for name in discreet.__all__)
+        for thing in PUBLIC.values()
         if inspect.isclass(thing) and issubclass(thing, SelectionMechanism)
     }
     assert public == {type(make_mechanism(name, 1, sensitivity=1)) for name in MECHANISMS}
@@ -128,7 +129,7 @@ class TestContract:
         assert (
             eval(
                 repr(mechanism),
-                vars(discreet) | {n: getattr(discreet, n) for n in discreet.__all__},
+                PUBLIC,
             )
             == mechanism
         )
@@ -174,19 +175,19 @@ def test_reference_values_of_the_literature():
 
 
 def test_error_bounds_of_the_source_texts():
-    mechanism = discreet.ExponentialMechanism(epsilon=Fraction(1, 2), sensitivity=1)
+    mechanism = discreet.mechanisms.ExponentialMechanism(epsilon=Fraction(1, 2), sensitivity=1)
     assert mechanism.error_bound(candidates=100, failure_probability=0.01) == pytest.approx(
         36.841361487904734, abs=1e-12
     )
     # Pricing 200 prices up to 1.99: the text prints about 31 / epsilon, the base-2 logarithm.
-    pricing = discreet.ExponentialMechanism(epsilon=1, sensitivity=1.99)
+    pricing = discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1.99)
     assert pricing.expected_error_bound(candidates=200) == pytest.approx(12.524623, abs=1e-6)
 
 
 @pytest.mark.parametrize(("candidates", "best"), [(2, 1), (10, 1), (100, 1), (30, 7), (10**6, 1)])
 def test_the_expected_error_bound_is_reached_and_never_below(candidates, best):
     """Others at equal distances, searched with 50 digits, and others at random ones."""
-    bound = discreet.ExponentialMechanism(epsilon=1, score_range=1).expected_error_bound(
+    bound = discreet.mechanisms.ExponentialMechanism(epsilon=1, score_range=1).expected_error_bound(
         candidates=candidates, best=best
     )
     others = candidates - best
@@ -208,9 +209,13 @@ def test_the_expected_error_bound_is_reached_and_never_below(candidates, best):
 
 
 def test_the_expected_error_bound_is_rounded_up_in_scores_too():
-    mechanism = discreet.ExponentialMechanism(epsilon=Fraction(1, 3), score_range=Fraction(1, 7))
+    mechanism = discreet.mechanisms.ExponentialMechanism(
+        epsilon=Fraction(1, 3), score_range=Fraction(1, 7)
+    )
     scales = Fraction(
-        discreet.ExponentialMechanism(epsilon=1, score_range=1).expected_error_bound(candidates=100)
+        discreet.mechanisms.ExponentialMechanism(epsilon=1, score_range=1).expected_error_bound(
+            candidates=100
+        )
     )
     bound = Fraction(mechanism.expected_error_bound(candidates=100))
     assert 0 <= bound - scales * Fraction(3, 7) < Fraction(1, 10**14)
@@ -227,7 +232,9 @@ def test_the_lead_bound_is_rounded_down(noise):
     betas = [Fraction(1, 20), Fraction(1, 3), Fraction(1, 100)]
     with mpmath.workdps(60):
         for epsilon, beta in product([1, Fraction(1, 3), Fraction(7, 10)], betas):
-            mechanism = discreet.ReportNoisyMax(noise=noise, epsilon=epsilon, sensitivity=1)
+            mechanism = discreet.mechanisms.ReportNoisyMax(
+                noise=noise, epsilon=epsilon, sensitivity=1
+            )
             edge = -mpmath.log(_exactly(beta)) / _exactly(mechanism.rate)
             near = [float(edge)]
             for _ in range(3):
@@ -251,7 +258,9 @@ def test_the_error_bound_of_laplace_noise_is_not_rounded_below_the_truth():
             [1, 2, Fraction(1, 3), Fraction(7, 10), Fraction(1, 10)],
             [Fraction(2, 5), Fraction(1, 3), Fraction(1, 10), Fraction(1, 20), Fraction(1, 1000)],
         ):
-            mechanism = discreet.ReportNoisyMax(noise="laplace", epsilon=epsilon, sensitivity=1)
+            mechanism = discreet.mechanisms.ReportNoisyMax(
+                noise="laplace", epsilon=epsilon, sensitivity=1
+            )
             bound = mechanism.error_bound(beta, candidates=2)
             behind = _exactly(math.nextafter(bound, math.inf)) * _exactly(mechanism.rate)
             assert mpmath.exp(-behind) * (2 + behind) / 4 <= _exactly(beta)
@@ -261,5 +270,5 @@ def test_permute_and_flip_by_its_own_description():
     heads = [Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 7)]
     by_orders = [float(p) for p in first_heads_by_permutations(heads)]
     scores = [math.log(float(p)) for p in heads]
-    mechanism = discreet.PermuteAndFlip(epsilon=1, score_range=1)
+    mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=1, score_range=1)
     assert mechanism.probabilities(scores) == pytest.approx(by_orders, abs=1e-14)

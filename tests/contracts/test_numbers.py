@@ -114,25 +114,25 @@ class TestLattice:
         "score", [lambda y: 0, lambda y: y, lambda y: min(y, 5), lambda y: -max(y, 5)]
     )
     def test_odds_without_a_finite_sum_are_refused(self, score):
-        with pytest.raises(discreet.ScoresError, match="must come down on both sides"):
+        with pytest.raises(discreet.errors.ScoresError, match="must come down on both sides"):
             on_lattice(score, epsilon=1, sensitivity=1).select()
-        with pytest.raises(discreet.ScoresError, match="must come down on both sides"):
+        with pytest.raises(discreet.errors.ScoresError, match="must come down on both sides"):
             on_lattice(score, epsilon=1, sensitivity=1).log_probability(0)
 
     def test_a_score_that_is_seen_not_to_be_concave(self):
-        with pytest.raises(discreet.ScoresError, match="must be concave"):
+        with pytest.raises(discreet.errors.ScoresError, match="must be concave"):
             on_lattice(lambda y: -(abs(y) ** 0.5), epsilon=1, sensitivity=1, start=100).select()
 
     @pytest.mark.parametrize("value", [None, "1", float("nan"), float("inf"), True, 1j])
     def test_scores_that_are_no_numbers(self, value):
-        with pytest.raises(discreet.ScoresError):
+        with pytest.raises(discreet.errors.ScoresError):
             on_lattice(lambda y: value, epsilon=1, sensitivity=1).select()
 
     @pytest.mark.parametrize("score", [3, 37.25, None, [37.25]], ids=str)
     def test_a_score_that_is_no_function_is_not_shown(self, score):
         rule = "The 'score' parameter of LatticeExponentialMechanism must be a function"
         for call in ("select", "release"):
-            with pytest.raises(discreet.ParameterTypeError, match=rule) as wrong:
+            with pytest.raises(discreet.errors.ParameterTypeError, match=rule) as wrong:
                 getattr(on_lattice(score, epsilon=1, sensitivity=1), call)()
             assert "3" not in str(wrong.value)
 
@@ -181,7 +181,9 @@ class TestIntervals:
     def test_as_many_scores_as_pieces(self):
         made = on_pieces([0, 1, 3], epsilon=1, sensitivity=1, step=1)
         for call in (made.select, lambda scores: made.log_probability(0, scores)):
-            with pytest.raises(discreet.ScoresError, match="one for each piece, one more than"):
+            with pytest.raises(
+                discreet.errors.ScoresError, match="one for each piece, one more than"
+            ):
                 call([1, 2, 3])
 
 
@@ -190,7 +192,7 @@ class TestDiscreteLaplace:
         for epsilon, beta in itertools.product(
             [Fraction(1, 3), Fraction(2)], [Fraction(1, 20), Fraction(1, 2)]
         ):
-            mechanism = discreet.DiscreteLaplace(epsilon=epsilon, sensitivity=1)
+            mechanism = discreet.mechanisms.DiscreteLaplace(epsilon=epsilon, sensitivity=1)
             bound = mechanism.error_bound(beta)
             x = (-ball(epsilon)).exp()
 
@@ -202,8 +204,10 @@ class TestDiscreteLaplace:
 
     @pytest.mark.parametrize("value", [1.5, "1", None, True, [1, 2.5], [True]])
     def test_only_whole_numbers(self, value):
-        with pytest.raises(discreet.ScoresError, match="must be a whole number, or a list of them"):
-            discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(value)
+        with pytest.raises(
+            discreet.errors.ScoresError, match="must be a whole number, or a list of them"
+        ):
+            discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release(value)
 
     @pytest.mark.parametrize("sensitivity", [0, -1, 0.5, True])
     def test_bounded_noise_needs_a_whole_sensitivity(self, sensitivity):
@@ -234,7 +238,7 @@ class TestExtremes:
     def test_floats_that_cannot_show_a_person(self):
         mechanism = on_pieces([0, 1, 2], epsilon=1, sensitivity=1, step=1)
         with pytest.raises(
-            discreet.ScoresError, match="must be fine enough to show what one person changes"
+            discreet.errors.ScoresError, match="must be fine enough to show what one person changes"
         ):
             mechanism.select([1e17, 0.0])
 
@@ -259,10 +263,12 @@ class TestExtremes:
         with pytest.raises(
             discreet.ParameterError, match="The 'numbers' parameter of DiscreteLaplace"
         ):
-            discreet.DiscreteLaplace(epsilon=1, sensitivity=1).error_bound(0.05, numbers=numbers)
+            discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).error_bound(
+                0.05, numbers=numbers
+            )
 
     def test_an_array_of_no_dimension_is_a_number(self):
-        release = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(
+        release = discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release(
             np.array(5), bits=SeededBits(1)
         )
         assert isinstance(release.value, int)
@@ -331,7 +337,7 @@ class TestExtremes:
         [
             BoundedDiscreteLaplace(epsilon=0.5, sensitivity=1, bounds=(0, 9)),
             BoundedDiscreteLaplace(epsilon=1, sensitivity=2, bounds=[(0, 9), (0, 5)]),
-            discreet.DiscreteLaplace(epsilon=0.1, sensitivity=3),
+            discreet.mechanisms.DiscreteLaplace(epsilon=0.1, sensitivity=3),
         ],
         ids=repr,
     )
@@ -349,7 +355,7 @@ class TestExtremes:
         mechanism = on_lattice(
             lambda y: -int(np.abs(values - y).sum()), epsilon=1e-9, sensitivity=3
         )
-        with pytest.raises(discreet.ScoresError, match="whole numbers of any size"):
+        with pytest.raises(discreet.errors.ScoresError, match="whole numbers of any size"):
             mechanism.select(bits=SeededBits(1))
 
     def test_messages_tell_nothing_about_breakpoints(self):
@@ -369,7 +375,7 @@ class TestExtremes:
                 made.select([1, 2], odd)
             assert wrong.value.__context__ is None
         with pytest.raises(
-            discreet.ScoresError, match=r"one more than breakpoints\. Got another number"
+            discreet.errors.ScoresError, match=r"one more than breakpoints\. Got another number"
         ):
             made.select([1, 2, 3], [4])
 

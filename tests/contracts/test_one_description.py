@@ -7,14 +7,15 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import typer
+from contracts.check_calls import CALLS, marked
 from typer.testing import CliRunner
 
-from discreet import Release, RemoteDataset, Session
+from discreet import Release, Session
 from discreet.cli.commands.questions import question_command
+from discreet.client import RemoteDataset
 from discreet.privacy.loss import PureDP
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import ColumnName, Epsilon, WholeNumber
@@ -22,7 +23,7 @@ from discreet.questions.methods import asks
 from discreet.questions.parameter import parameter
 from discreet.questions.question import question
 from discreet.service import pages
-from discreet.service.questions import body_of
+from discreet.service.questions import schema_of
 
 HELP = "How many people must have it, beside epsilon."
 
@@ -57,7 +58,7 @@ def test_a_new_parameter_is_written_once_and_appears_at_every_entry_point(rarest
     help = HELP.replace("epsilon", "--epsilon")
     assert re.search(rf"--at-least COUNT +{help}", shown.output), shown.output
     # over HTTP
-    stated = body_of("rarest").model_json_schema()["properties"]["at_least"]
+    stated = schema_of("rarest")["properties"]["at_least"]
     assert stated["anyOf"][0] == {"type": "integer", "minimum": 1}
     assert stated["description"] == HELP
     # on the page
@@ -82,12 +83,9 @@ def test_a_new_parameter_is_written_once_and_appears_at_every_entry_point(rarest
 
 
 def test_type_checkers_refuse_what_is_marked_and_nothing_else():
-    place = Path(__file__).with_name("question_calls.py")
-    lines = place.read_text(encoding="utf-8").splitlines()
-    refused = {number for number, line in enumerate(lines, 1) if line.endswith("# refused")}
-    assert len(refused) == 9
-    root = place.parents[2]
+    assert len(marked()) == 9
+    place, root = CALLS, CALLS.parents[2]
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(place)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     found = re.findall(r"question_calls\.py:(\d+): error", done.stdout)
-    assert {int(number) for number in found} == refused, done.stdout + done.stderr
+    assert {int(number) for number in found} == marked(), done.stdout + done.stderr

@@ -9,7 +9,8 @@ import pytest
 from tiers import also, only
 
 import discreet
-from discreet import ApproxDP, BoundedRange, LogisticDP, PureDP
+from discreet import ApproxDP, BoundedRange, PureDP
+from discreet.accounting import LogisticDP
 from discreet.mechanisms.catalogue import make_mechanism, make_top_k
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.grid import read_shares
@@ -23,27 +24,33 @@ LOCAL = {"epsilon": EPSILON}
 ROWS = read_shares([0.25, 0.5, 0.75], "test")
 
 STATED = {
-    "exponential": (discreet.ExponentialMechanism(**ONE), BoundedRange),
-    "permute-and-flip": (discreet.PermuteAndFlip(**ONE), PureDP),
-    "gumbel noise": (discreet.ReportNoisyMax(noise="gumbel", **ONE), BoundedRange),
-    "exponential noise": (discreet.ReportNoisyMax(noise="exponential", **ONE), PureDP),
-    "Laplace noise": (discreet.ReportNoisyMax(noise="laplace", **ONE), PureDP),
-    "peeling": (discreet.PeelingTopK(k=2, **COUNTS), PureDP),
-    "one-shot": (discreet.PeelingTopK(k=2, mechanism="exponential", **COUNTS), PureDP),
-    "joint": (discreet.JointTopK(k=2, **COUNTS), BoundedRange),
-    "generalized": (discreet.GeneralizedExponentialMechanism(epsilon=EPSILON), BoundedRange),
-    "interval": (
-        discreet.IntervalExponentialMechanism(bounds=(0, 3), step=1, **ONE),
+    "exponential": (discreet.mechanisms.ExponentialMechanism(**ONE), BoundedRange),
+    "permute-and-flip": (discreet.mechanisms.PermuteAndFlip(**ONE), PureDP),
+    "gumbel noise": (discreet.mechanisms.ReportNoisyMax(noise="gumbel", **ONE), BoundedRange),
+    "exponential noise": (discreet.mechanisms.ReportNoisyMax(noise="exponential", **ONE), PureDP),
+    "Laplace noise": (discreet.mechanisms.ReportNoisyMax(noise="laplace", **ONE), PureDP),
+    "peeling": (discreet.mechanisms.PeelingTopK(k=2, **COUNTS), PureDP),
+    "one-shot": (discreet.mechanisms.PeelingTopK(k=2, mechanism="exponential", **COUNTS), PureDP),
+    "joint": (discreet.mechanisms.JointTopK(k=2, **COUNTS), BoundedRange),
+    "generalized": (
+        discreet.mechanisms.GeneralizedExponentialMechanism(epsilon=EPSILON),
         BoundedRange,
     ),
-    "lattice": (discreet.LatticeExponentialMechanism(**ONE), BoundedRange),
-    "discrete Laplace": (discreet.DiscreteLaplace(**ONE), PureDP),
-    "bounded": (discreet.BoundedDiscreteLaplace(bounds=(0, 6), **ONE), PureDP),
-    "above threshold": (discreet.AboveThreshold(threshold=0, **ONE), PureDP),
-    "randomised response": (discreet.RandomizedResponse(list("abc"), **LOCAL), PureDP),
-    "RAPPOR": (discreet.Rappor(list("abc"), **LOCAL), PureDP),
-    "subsets": (discreet.SubsetSelection(list("abcd"), **LOCAL), PureDP),
-    "subspace": (discreet.SubspaceExponentialMechanism(k=1, norm=1, **LOCAL), BoundedRange),
+    "interval": (
+        discreet.mechanisms.IntervalExponentialMechanism(bounds=(0, 3), step=1, **ONE),
+        BoundedRange,
+    ),
+    "lattice": (discreet.mechanisms.LatticeExponentialMechanism(**ONE), BoundedRange),
+    "discrete Laplace": (discreet.mechanisms.DiscreteLaplace(**ONE), PureDP),
+    "bounded": (discreet.mechanisms.BoundedDiscreteLaplace(bounds=(0, 6), **ONE), PureDP),
+    "above threshold": (discreet.mechanisms.AboveThreshold(threshold=0, **ONE), PureDP),
+    "randomised response": (discreet.mechanisms.RandomizedResponse(list("abc"), **LOCAL), PureDP),
+    "RAPPOR": (discreet.mechanisms.Rappor(list("abc"), **LOCAL), PureDP),
+    "subsets": (discreet.mechanisms.SubsetSelection(list("abcd"), **LOCAL), PureDP),
+    "subspace": (
+        discreet.mechanisms.SubspaceExponentialMechanism(k=1, norm=1, **LOCAL),
+        BoundedRange,
+    ),
     "covariance": (CovarianceMechanism(norm=1, **LOCAL), PureDP),
     "one quantile": (OneQuantile(q=Fraction(1, 2), **LOCAL), PureDP),
     "one quantile by exponential": (
@@ -83,9 +90,9 @@ def test_mechanisms_that_are_told_a_sensitivity_are_found():
 def test_lists_with_a_delta_cost_the_pair_that_was_asked_for(delta):
     given = {"epsilon": EPSILON, "delta": delta}
     for mechanism in (
-        discreet.PeelingTopK(k=20, mechanism="exponential", sensitivity=1, **given),
-        discreet.UnknownDomainTopK(k=3, limit=30, **given),
-        discreet.PayWhatYouGet(outcomes=20, calls=5, **given),
+        discreet.mechanisms.PeelingTopK(k=20, mechanism="exponential", sensitivity=1, **given),
+        discreet.mechanisms.UnknownDomainTopK(k=3, limit=30, **given),
+        discreet.mechanisms.PayWhatYouGet(outcomes=20, calls=5, **given),
         ManyQuantiles(q=ROWS, grid_size=9, **given),
     ):
         assert mechanism.privacy_loss() == ApproxDP(EPSILON, delta)
@@ -186,12 +193,14 @@ DELTA = Fraction(1, 10**6)
 WITH_DELTA = {"epsilon": EPSILON, "delta": DELTA}
 # made by their tests: plans take seconds, and every process that collects tests would make them
 IN_PARTS = {
-    "peeling": lambda: discreet.PeelingTopK(k=7, **COUNTS),
-    "one-shot": lambda: discreet.PeelingTopK(
+    "peeling": lambda: discreet.mechanisms.PeelingTopK(k=7, **COUNTS),
+    "one-shot": lambda: discreet.mechanisms.PeelingTopK(
         k=20, mechanism="exponential", sensitivity=1, monotonic=True, **WITH_DELTA
     ),
-    "unknown domain": lambda: discreet.UnknownDomainTopK(k=3, limit=30, **WITH_DELTA),
-    "a long unknown domain": lambda: discreet.UnknownDomainTopK(k=40, limit=400, **WITH_DELTA),
+    "unknown domain": lambda: discreet.mechanisms.UnknownDomainTopK(k=3, limit=30, **WITH_DELTA),
+    "a long unknown domain": lambda: discreet.mechanisms.UnknownDomainTopK(
+        k=40, limit=400, **WITH_DELTA
+    ),
     "many quantiles": lambda: ManyQuantiles(q=ROWS, grid_size=9, **LOCAL),
     "many quantiles by exponential": lambda: ManyQuantiles(
         q=ROWS, grid_size=9, mechanism="exponential", **LOCAL
@@ -221,7 +230,7 @@ def test_independent_quantiles_with_a_delta_are_ranges():
 
 
 def test_all_outcomes_of_an_account_cost_no_more_than_the_account():
-    account = discreet.PayWhatYouGet(outcomes=30, calls=5, **WITH_DELTA)
+    account = discreet.mechanisms.PayWhatYouGet(outcomes=30, calls=5, **WITH_DELTA)
     together = discreet.compose({account._pick: 30}, delta=DELTA / 2)
     assert together.epsilon <= EPSILON
 
@@ -234,9 +243,9 @@ def test_the_door_for_lists_hands_on_what_was_said(method, monotonic):
     name = {"peel": "permute-and-flip", "one-shot": "exponential"}.get(method)
     given = {"k": 3, "epsilon": EPSILON, "score_range": 1 if monotonic else 2}
     told = (
-        discreet.JointTopK(**given)
+        discreet.mechanisms.JointTopK(**given)
         if name is None
-        else discreet.PeelingTopK(mechanism=name, **given)
+        else discreet.mechanisms.PeelingTopK(mechanism=name, **given)
     )
     for seed in range(8):
         asked = discreet.top_k(

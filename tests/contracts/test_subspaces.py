@@ -14,7 +14,8 @@ from scipy import integrate, stats
 from tiers import also, only
 
 import discreet
-from discreet import BoundedRange, ParameterError, PureDP, Release, ScoresTypeError
+from discreet import BoundedRange, ParameterError, PureDP, Release
+from discreet.errors import ScoresTypeError
 from discreet.exact.enclosures import at_precision
 from discreet.mechanisms import covariance
 from discreet.mechanisms.covariance import CovarianceMechanism, stretch
@@ -253,13 +254,13 @@ def test_the_complement_is_drawn_where_it_is_smaller():
 
 def test_a_release_says_what_it_cost_and_survives_json():
     rows = np.random.default_rng(1).normal(size=(50, 4)) / 4
-    release = discreet.fit_subspace(rows, k=2, epsilon=0.5, norm=1, bits=SeededBits(1))
+    release = discreet.models.fit_subspace(rows, k=2, epsilon=0.5, norm=1, bits=SeededBits(1))
     assert (release.loss, release.seeded) == (BoundedRange(Fraction(1, 2)), True)
     assert release.mechanism == "subspace-exponential"
     assert Release.from_json(release.to_json()) == release
     assert np.array(release.value).shape == (2, 4)
     assert all((part * 2**30).is_integer() for row in release.value for part in row)
-    assert not discreet.fit_subspace(rows, k=2, epsilon=0.5, norm=1).seeded
+    assert not discreet.models.fit_subspace(rows, k=2, epsilon=0.5, norm=1).seeded
 
 
 @pytest.mark.parametrize(
@@ -280,21 +281,21 @@ def test_a_release_says_what_it_cost_and_survives_json():
 def test_public_mistakes_are_refused(changes, message):
     given = {"k": 1, "epsilon": 1, "norm": 1, **changes}
     with pytest.raises(ParameterError) as error:
-        discreet.fit_subspace(np.zeros((3, 4)), **given)
+        discreet.models.fit_subspace(np.zeros((3, 4)), **given)
     assert str(error.value) == message
 
 
 @pytest.mark.parametrize("shape", [(5, 1), (5, 129)])
 def test_the_number_of_columns_has_limits(shape):
     with pytest.raises(ScoresTypeError, match="must have between 2 and 128 columns"):
-        discreet.fit_subspace(np.zeros(shape), k=1, epsilon=1, norm=1)
+        discreet.models.fit_subspace(np.zeros(shape), k=1, epsilon=1, norm=1)
     with pytest.raises(ScoresTypeError, match="must have between 2 and 128 columns"):
-        discreet.fit_covariance(np.zeros(shape), epsilon=1, norm=1)
+        discreet.models.fit_covariance(np.zeros(shape), epsilon=1, norm=1)
 
 
 def test_too_many_dimensions_are_refused_with_a_way_out():
     with pytest.raises(ParameterError, match=r"at most 10, or at least 30\. Got 11\. fit_covar"):
-        discreet.fit_subspace(np.zeros((3, 40)), k=11, epsilon=1, norm=1)
+        discreet.models.fit_subspace(np.zeros((3, 40)), k=11, epsilon=1, norm=1)
 
 
 @pytest.mark.parametrize(
@@ -305,9 +306,9 @@ def test_too_many_dimensions_are_refused_with_a_way_out():
 def test_no_single_row_decides_whether_there_is_an_answer(odd):
     rows = np.empty((4, 2), dtype=object)
     rows[:] = [[0.5, 0.1], [0.4, 0.2], odd, [0.3, 0.3]]
-    release = discreet.fit_subspace(rows, k=1, epsilon=1, norm=1, bits=SeededBits(1))
+    release = discreet.models.fit_subspace(rows, k=1, epsilon=1, norm=1, bits=SeededBits(1))
     assert len(release.value[0]) == 2
-    assert len(discreet.fit_subspace(rows[:0], k=1, epsilon=1, norm=1).value[0]) == 2
+    assert len(discreet.models.fit_subspace(rows[:0], k=1, epsilon=1, norm=1).value[0]) == 2
 
 
 # Covariance
@@ -315,7 +316,7 @@ def test_no_single_row_decides_whether_there_is_an_answer(odd):
 
 def test_covariance_tells_sums_along_orthogonal_directions():
     rows = np.random.default_rng(4).normal(size=(3000, 3)) * [0.5, 0.2, 0.05]
-    release = discreet.fit_covariance(rows, epsilon=8, norm=1, bits=SeededBits(2))
+    release = discreet.models.fit_covariance(rows, epsilon=8, norm=1, bits=SeededBits(2))
     assert (release.loss, release.seeded) == (PureDP(8), True)
     assert Release.from_json(release.to_json()) == release
     sums = np.array([total for total, _ in release.value])
@@ -331,9 +332,9 @@ def test_covariance_tells_sums_along_orthogonal_directions():
 @pytest.mark.parametrize("k", [1, 2])
 def test_covariance_of_a_few_directions(k):
     rows = np.random.default_rng(4).normal(size=(100, 4)) / 4
-    assert len(discreet.fit_covariance(rows, epsilon=1, norm=1, k=k).value) == k
+    assert len(discreet.models.fit_covariance(rows, epsilon=1, norm=1, k=k).value) == k
     with pytest.raises(ParameterError, match="'k' parameter of fit_covariance must be at most"):
-        discreet.fit_covariance(rows, epsilon=1, norm=1, k=5)
+        discreet.models.fit_covariance(rows, epsilon=1, norm=1, k=5)
 
 
 def test_all_sums_together_move_by_no_more_than_the_noise_expects():

@@ -34,21 +34,16 @@ from reference.top_k import (
 )
 from tiers import also
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    BudgetExceededError,
-    DiscreetError,
+from discreet import ApproxDP, BoundedRange, BudgetExceededError, DiscreetError, PureDP, compose
+from discreet.accounting import LogisticDP
+from discreet.errors import ParameterTypeError
+from discreet.mechanisms import (
     ExponentialMechanism,
     JointTopK,
-    LogisticDP,
-    ParameterTypeError,
     PayWhatYouGet,
     PeelingTopK,
     PermuteAndFlip,
-    PureDP,
     UnknownDomainTopK,
-    compose,
 )
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.unknown_domain import LimitedDomain

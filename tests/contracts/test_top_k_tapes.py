@@ -24,7 +24,7 @@ from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
 from tiers import also, only
 
-from discreet import JointTopK, PeelingTopK
+from discreet.mechanisms import JointTopK, PeelingTopK
 from discreet.mechanisms import scores as reading
 from discreet.mechanisms import unknown_domain as limited
 from discreet.mechanisms.catalogue import make_mechanism

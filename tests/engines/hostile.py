@@ -126,7 +126,7 @@ def with_each(engine, worlds, place):
     """For each list of hostile rows a table of the honest rows and these; or one table of all,
     seen through a condition.
     """
-    if engine.name in ("csv", "csv-multiline", "json", "duckdb", "polars", "pandas-objects"):
+    if engine.name in ("csv", "csv-multiline", "json", "duckdb", "arrow", "pandas-objects"):
         for hostile in worlds:
             yield open_rows(engine, [*HONEST[:20], *hostile, *HONEST[20:]], place)
         return

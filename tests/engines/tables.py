@@ -162,12 +162,6 @@ def _database(rows: Sequence[Row], place: Path) -> Path:
     return place / "table.duckdb"
 
 
-def _polars(rows: Sequence[Row], place: Path) -> Any:
-    import polars
-
-    return polars.from_arrow(arrow(rows))
-
-
 def _pandas(rows: Sequence[Row], place: Path) -> Any:
     import pandas
 
@@ -262,8 +256,6 @@ ENGINES = {
         Engine("parquet", _parquet),
         Engine("duckdb-file", _database),
         Engine("duckdb", _relation),
-        Engine("polars", _polars),
-        Engine("polars-lazy", lambda rows, place: _polars(rows, place).lazy()),
         Engine("pandas", _pandas),
         Engine("pandas-objects", _objects, typed=False, mixed=True),
         Engine("arrow", lambda rows, place: arrow(rows)),
@@ -282,8 +274,8 @@ MARKS = {
         pytest.mark.filterwarnings("ignore"),
     ],
 }
-USUAL = ("csv", "duckdb", "polars")
-"""DuckDB with a file and with a data frame, and the one other engine that is in this process."""
+USUAL = ("csv", "duckdb")
+"""DuckDB with a file, on a connection of ours, and with a relation on somebody else's."""
 
 
 _PAIR = pytest.mark.pairs
@@ -303,34 +295,44 @@ on the servers, and `make pairs` on the others.
 """
 EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 IN_MEMORY = [
-    pytest.param(*each.values, id=each.id, marks=_PAIR) if each.id == "csv" else each
+    pytest.param(*each.values, id=each.id, marks=() if each.id == "arrow" else each.marks)
     for each in EVERY
-]
-"""As EVERY, but `make test` leaves out the file, where every query takes longest to plan."""
+    if each.id != "csv"
+] + [pytest.param(ENGINES["csv"], id="csv", marks=_PAIR)]
+"""As EVERY, but `make test` takes a data frame in the place of the file, where every query takes
+longest to plan.
+"""
 LOCAL = [parameter for parameter in IN_MEMORY if not parameter.values[0].server]
 
 
 def in_turns(cases: Sequence[Any], turns: int) -> list[Any]:
-    """Pair each case with every engine. `make test` runs each case on Polars and on DuckDB, which
-    reads a file for the first case; `make engines` runs one case of every `turns` on each server;
-    `make pairs` runs the rest.
+    """Pair each case with every engine. `make test` runs each case on DuckDB: the first case on
+    a file, the others in turn on a data frame and on a relation; `make engines` runs one case of
+    every `turns` on each server; `make pairs` runs the rest.
     """
     return [
         pytest.param(
             *engine.values,
             case,
             id=f"{engine.id}-{case}",
-            marks=[*engine.marks, *([] if _has_turn(engine, number, turns) else [_PAIR])],
+            marks=_marks_of(engine, number, turns),
         )
         for engine in EVERY
         for number, case in enumerate(cases)
     ]
 
 
+def _marks_of(engine: Any, number: int, turns: int) -> list[Any]:
+    if not _has_turn(engine, number, turns):
+        return [*engine.marks, _PAIR]
+    return [*engine.marks] if engine.values[0].server else []
+
+
 def _has_turn(engine: Any, number: int, turns: int) -> bool:
     if engine.values[0].server:
         return (number + (engine.id == "postgres")) % turns == 0
-    return engine.id == "polars" or engine.id == ("duckdb" if number else "csv")
+    usual = ("csv" if number == 0 else "arrow") if number % 2 == 0 else "duckdb"
+    return bool(engine.id == usual)
 
 
 def open_rows(

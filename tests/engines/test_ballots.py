@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pyarrow
 import pytest
 from asking import ask_of
 from engines.tables import MARKS, postgres, spark
@@ -75,13 +76,6 @@ def _pandas(place):
     )
 
 
-def _polars(place):
-    import polars
-
-    del place
-    return polars.from_arrow(arrow())
-
-
 def _spark(place):
     del place
     rows = [
@@ -107,7 +101,6 @@ def _postgres(place):
 EACH = [
     pytest.param(_parquet, id="parquet"),
     pytest.param(lambda place: arrow(), id="arrow"),
-    pytest.param(_polars, id="polars"),
     pytest.param(_pandas, id="pandas"),
     pytest.param(_json, id="json"),
     pytest.param(_spark, id="spark", marks=MARKS["spark"]),
@@ -159,7 +152,7 @@ def test_every_question_takes_ballots(make, tmp_path):
 
 def test_a_row_that_is_protected_by_itself_has_as_many_items_as_its_ballot():
     """The threshold of an unknown domain must not take such a row for one item."""
-    session = Session(_polars(None), unit=OneRow(), budget=ApproxDP(100, 0.1))
+    session = Session(arrow(), unit=OneRow(), budget=ApproxDP(100, 0.1))
     session.top_k("likes", k=1, limit=3, epsilon=1, delta=1e-6)
     with pytest.raises(discreet.ParameterError, match="a cell holds several items"):
         session.top_k("likes", k=1, limit=3, epsilon=1, delta=1e-6, items_per_person=1)
@@ -168,10 +161,8 @@ def test_a_row_that_is_protected_by_itself_has_as_many_items_as_its_ballot():
 
 
 def test_public_candidates_of_ballots():
-    import polars
-
-    session = Session(_polars(None), unit=Person("person"), budget=PureDP(100))
-    public = PublicTable(polars.DataFrame({"name": CANDIDATES}), column="name")
+    session = Session(arrow(), unit=Person("person"), budget=PureDP(100))
+    public = PublicTable(pyarrow.table({"name": CANDIDATES}), column="name")
     assert session.mode("likes", candidates=public, epsilon=50).value == "opera"
 
 
@@ -188,16 +179,14 @@ def test_public_candidates_of_ballots():
     ],
 )
 def test_what_cannot_split_is_refused(options, rule):
-    session = Session(_polars(None), unit=Person("person"), budget=PureDP(1))
+    session = Session(arrow(), unit=Person("person"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match=rule):
         ask_of(session, "mode", "said", candidates=CANDIDATES, epsilon=1, **options)
     assert session.remaining() == 1
 
 
 def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
-    import polars
-
-    frame = polars.DataFrame({"person": [1], "likes": [["a"]], "sizes": [[1.5]], "deep": [[["a"]]]})
+    frame = pyarrow.table({"person": [1], "likes": [["a"]], "sizes": [[1.5]], "deep": [[["a"]]]})
     session = Session(frame, unit=Person("person"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match="left out where the column is not text"):
         session.mode("likes", candidates=["a"], split=";", epsilon=1)
@@ -213,21 +202,20 @@ def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
 
 def test_characters_that_mean_something_to_a_pattern():
     import duckdb
-    import polars
 
     connection = duckdb.connect()
     for split in (*";,|/:+*.-_~^!?#%&@=", "\t"):
         text = f"a{split} b {split}a{split}{split}c"
-        frame = polars.DataFrame({"person": [1, 2], "said": [text, "b"]})
-        for source in (frame, connection.from_arrow(frame.to_arrow())):
+        frame = pyarrow.table({"person": [1, 2], "said": [text, "b"]})
+        for source in (frame, connection.from_arrow(frame)):
             table = open_table(source, "test")
             found = sorted(count_items(table, OneRow(), Items("said", split), 9))
             assert found == [("a", 1), ("b", 2), ("c", 1)], split
 
 
 def test_ballots_with_a_condition():
-    table = open_table(_polars(None), "test")
-    from discreet.tables.condition_expressions import read_where
+    table = open_table(arrow(), "test")
+    from discreet.tables.condition_language import read_where
     from discreet.tables.condition_matching import matching
 
     there = replace(table, where=matching(read_where("person < 5", "test"), table, "test"))

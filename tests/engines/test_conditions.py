@@ -8,7 +8,6 @@ import itertools
 from dataclasses import replace
 from datetime import date
 
-import narwhals as nw
 import pytest
 from engines.hostile import ALL, CONTROL, UNTYPED
 from engines.people import HONEST
@@ -17,8 +16,8 @@ from engines.tables import ENGINES, EVERY, in_turns, open_rows
 from reference.conditions import holds
 
 import discreet
-from discreet import EngineError, Person, PureDP, Session, column
-from discreet.tables.condition_expressions import read_where
+from discreet import EngineError, Person, Session, column
+from discreet.tables.condition_language import read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.counting import run
 
@@ -158,93 +157,6 @@ def test_days_in_columns_of_text(engine, tmp_path):
     assert matched(table, column("said") < date(2026, 11, 1)) == [0, 1]
     assert matched(table, ~(column("said") < date(2026, 11, 1))) == [2]
     assert matched(table, column("said") == date(2026, 10, 31)) == [0, 1]
-
-
-NARWHALS = {
-    "a number": lambda: nw.col("amount") >= 2,
-    "a number in text": lambda: nw.col("said") == 4,
-    "not": lambda: ~(nw.col("price") > 5) & (nw.col("city") != "Rome"),
-    "in": lambda: nw.col("item").is_in(["Ada", "Bob"]) | nw.col("item").is_null(),
-    "between": lambda: nw.col("price").is_between(4, 8, closed="left"),
-    "a truth value": lambda: nw.col("vote"),
-    "from the other side": lambda: nw.lit(2) <= nw.col("amount"),
-}
-
-
-@pytest.mark.parametrize("engine", EVERY)
-def test_narwhals_expressions_mean_what_they_say(engine, tmp_path):
-    rows = hostile_world(engine)
-    table = open_rows(engine, rows, tmp_path)
-    plain, kinds = seen(engine, rows)
-    for name, make in NARWHALS.items():
-        if name == "a truth value" and not engine.typed:
-            # A column of text is no condition by itself.
-            with pytest.raises(discreet.ParameterError, match="a column of truth values"):
-                matched(table, read_where(make(), "test"))
-            continue
-        condition = read_where(make(), "test")
-        found = matched(table, condition)
-        assert found == [int(row["world"]) for row in plain if holds(condition, row, kinds)], name
-
-
-REFUSED = {
-    "cast": lambda: nw.col("said").cast(nw.Int64) == 4,
-    "crash oracle": lambda: (
-        nw.when((nw.col("person") == 4) & (nw.col("item") == "Ada"))
-        .then(nw.lit("?"))
-        .otherwise(nw.lit("1"))
-        .cast(nw.Int64)
-        == 1
-    ),
-    "a day that is read": lambda: nw.col("said").str.to_datetime("%Y") > date(2000, 1, 1),
-    "multiplication": lambda: nw.col("amount") * nw.col("amount") > 1,
-    "addition": lambda: nw.col("amount") + 1 > 1,
-    "modulo": lambda: 10 % nw.col("amount") == 1,
-    "division": lambda: nw.col("amount") // 0 == 1,
-    "power": lambda: nw.col("amount") ** 99 > 1,
-    "mean": lambda: nw.col("amount") > nw.col("amount").mean(),
-    "over": lambda: nw.col("amount") > nw.col("amount").max().over("item"),
-    "another column": lambda: nw.col("said") == nw.col("amount"),
-    "text against a column in between": lambda: nw.col("item").is_between("said", "city"),
-    "a regular expression": lambda: nw.col("item").str.contains("("),
-    "the number of rows": lambda: nw.col("amount") < nw.len(),
-    "a constant": lambda: nw.lit(True),
-    "coalesce": lambda: nw.coalesce(nw.col("said"), nw.lit("x")) == "x",
-    "the row before": lambda: (nw.col("amount") > 1).shift(1),
-    "truth values that are cast": lambda: (nw.col("amount") > 1).cast(nw.Boolean),
-    "fill_null": lambda: nw.col("amount").fill_null(0) == 0,
-    "map_batches": lambda: nw.col("amount").map_batches(
-        lambda series: series > 0, return_dtype=nw.Boolean
-    ),
-    "replace_strict": lambda: nw.col("amount").replace_strict({1: True}, return_dtype=nw.Boolean),
-    "any_horizontal that forgets nulls": lambda: nw.any_horizontal(
-        nw.col("vote"), ignore_nulls=True
-    ),
-}
-
-
-@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars")])
-def test_what_could_fail_is_refused_before_the_charge(engine, tmp_path):
-    """Even where no row would make it fail today."""
-    session = Session(engine.make(HONEST[:2], tmp_path), unit=Person("person"), budget=PureDP(1))
-    for name, make in REFUSED.items():
-        try:
-            expression = make()
-        except Exception:  # Narwhals itself does not know it
-            continue
-        said = refusal(session, expression)
-        assert said.startswith("The 'where' parameter of Session.mode must be"), name
-        assert session.remaining() == 1, name
-    assert session.history() == ()
-
-
-def refusal(session, where):
-    """The text of the refusal, or nothing where the question is answered."""
-    try:
-        session.mode("item", candidates=["Ada"], epsilon=1, where=where)
-    except discreet.ParameterError as error:
-        return str(error)
-    return ""
 
 
 FILTERS = [

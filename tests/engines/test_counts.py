@@ -181,7 +181,7 @@ def test_points_of_the_grid_are_where_they_belong(engine, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")]
+    "engine", [each for each in EVERY if each.id in ("duckdb", "spark", "postgres")]
 )
 def test_many_prices(engine, tmp_path):
     """An engine may refuse an expression of a thousand terms that is nested a thousand times."""

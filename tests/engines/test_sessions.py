@@ -12,16 +12,8 @@ from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
 from engines.tables import EACH, EVERY, MARKS, postgres, spark
 from reference.ranks import rank_errors
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    OneRow,
-    ParameterError,
-    ParameterTypeError,
-    Person,
-    PureDP,
-    Session,
-)
+from discreet import ApproxDP, BoundedRange, OneRow, ParameterError, Person, PureDP, Session
+from discreet.errors import ParameterTypeError
 from discreet.questions.best_price import revenues
 
 LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times

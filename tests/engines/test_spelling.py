@@ -12,15 +12,8 @@ import pytest
 from engines.people import HONEST
 from engines.tables import EVERY, MARKS, open_rows, postgres, spark
 
-from discreet import (
-    ApproxDP,
-    ParameterError,
-    ParameterTypeError,
-    Person,
-    PublicTable,
-    PureDP,
-    Session,
-)
+from discreet import ApproxDP, ParameterError, Person, PublicTable, PureDP, Session
+from discreet.errors import ParameterTypeError
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.items import Items, require_spelling
 from discreet.tables.opening import open_table

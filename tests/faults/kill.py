@@ -17,14 +17,8 @@ import signal
 import sys
 from pathlib import Path
 
-from discreet import (
-    BudgetExceededError,
-    Ledger,
-    PureDP,
-    Release,
-    ReservationLostError,
-    ReservationRunningError,
-)
+from discreet import BudgetExceededError, Ledger, PureDP, Release
+from discreet.errors import ReservationLostError, ReservationRunningError
 
 EPSILON = PureDP(0.01)
 BUDGET = PureDP(1)

@@ -106,7 +106,7 @@ def ask(url, key, body):
 def opened(request):
     """The reply, also where it is a refusal."""
     try:
-        return urllib.request.urlopen(request, timeout=30)
+        return urllib.request.urlopen(request, timeout=250)
     except urllib.error.HTTPError as error:
         return error
 

@@ -329,7 +329,7 @@ class TestOthers:
                 return getattr(self.connection, name)
 
         def commit():
-            asked.wait(60)
+            asked.wait(200)
             other.execute("commit")
 
         ledger._store._connect = lambda path: Watched(connect(path))

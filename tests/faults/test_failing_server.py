@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from fractions import Fraction
 from pathlib import Path
@@ -296,25 +295,30 @@ print("done")
                 charge(ledger)
             problems.append(error.value)
 
-        standby = "alter system set synchronous_standby_names = '{}'"
+        def wait_for(standby):
+            """Let the server read its settings: once a new session has them, so have all others."""
+            admin.execute(f"alter system set synchronous_standby_names = '{standby}'")
+            admin.execute("select pg_reload_conf()")
+            found = None
+            while found != (standby,):
+                with psycopg.connect(address) as fresh:
+                    found = fresh.execute("show synchronous_standby_names").fetchone()
+
         cancel = (
             "select count(pg_cancel_backend(pid)) from pg_stat_activity where wait_event = "
             "'SyncRep'"
         )
         with a_server() as server, Ledger(server.url, timeout=30) as ledger:
             ledger.open("survey", budget=PureDP(1))
-            with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as admin:
-                admin.execute(standby.format("nowhere"))
-                admin.execute("select pg_reload_conf()")
-                time.sleep(0.5)
+            address = server.url.replace("+psycopg", "")
+            with psycopg.connect(address, autocommit=True) as admin:
+                wait_for("nowhere")
                 asking = threading.Thread(target=ask, args=(ledger,))
                 asking.start()
                 while admin.execute(cancel).fetchone() == (0,):
                     pass
                 asking.join()
-                admin.execute(standby.format(""))
-                admin.execute("select pg_reload_conf()")
-            time.sleep(0.5)
+                wait_for("")
             assert len(problems) == 1
             goes_on(ledger, TENTH)  # the charge stays
 

@@ -10,8 +10,7 @@ import pytest
 from contracts.public_mechanisms import is_mechanism
 from mutants import edit
 from mutants.catalogue import for_file, mutants
-
-import discreet
+from public import PUBLIC
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 
@@ -34,8 +33,8 @@ def test_no_two_mutants_have_the_same_id():
 def test_every_public_mechanism_has_a_mutant():
     """In the module that defines it: who writes a mechanism also writes what would break it."""
     missing = []
-    for name in filter(is_mechanism, discreet.__all__):
-        defined = sys.modules[getattr(discreet, name).__module__].__file__
+    for name in filter(is_mechanism, PUBLIC):
+        defined = sys.modules[PUBLIC[name].__module__].__file__
         if not for_file(Path(defined).relative_to(PACKAGE).as_posix()):
             missing.append(f"{name}, defined in {defined}")
     assert not missing, "\n".join(missing)

@@ -13,32 +13,31 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from discreet.lazy import homes
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 TESTS = ROOT / "tests"
 PACKAGE = SOURCE / "discreet"
+_STUBS = sorted(PACKAGE.glob("*/__init__.pyi"))
 
 # a module or public name of the package, in code or in the text of a script or page
 _MENTIONED = re.compile(r"\bdiscreet(?:\.\w+)+")
-_FROM = re.compile(r"from discreet import \(?([\w, \n]+)")
+_FROM = re.compile(r"from (discreet[\w.]*) import \(?([\w, \n.]+)")
 # names that are looked up while a test runs, and the shell in another process
-_ANY_NAME = re.compile(r"\b(?:getattr|vars|dir)\(discreet\b|discreet\.__all__|import discreet as")
+_ANY_NAME = re.compile(r"\b(?:getattr|vars|dir)\(discreet\b|from public import|import discreet as")
 _SHELL = re.compile(r'"-m",\s*"discreet"|bin/discreet')
 
 
 @cache
 def public_names() -> dict[str, Path]:
-    """The file that defines each public name."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    homes = next(
-        node.value
-        for node in tree.body
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
-        and "_HOMES" in ast.unparse(node).partition("=")[0]
-    )
-    assert homes is not None
-    table: dict[str, str] = ast.literal_eval(homes)
-    return {name: file for name, home in table.items() if (file := module_file(home))}
+    """The file that defines each public name, by its full name."""
+    return {
+        f"{space}.{name}": file
+        for space in ("discreet", *(f"discreet.{stub.parent.name}" for stub in _STUBS))
+        for name, home in homes(space).items()
+        if (file := module_file(f"{home}.{name}" if home == space else home))
+    }
 
 
 @cache
@@ -60,8 +59,8 @@ def _named(name: str) -> Iterator[Path]:
         if file is None:
             continue
         yield file
-        if file == PACKAGE / "__init__.py" and length < len(words):
-            home = public_names().get(words[length])
+        if length < len(words):
+            home = public_names().get(".".join(words[: length + 1]))
             yield from [home] if home else []
         return
 
@@ -119,8 +118,8 @@ def _at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
 
 def _mentioned(text: str) -> set[Path]:
     names = set(_MENTIONED.findall(text))
-    for group in _FROM.findall(text):
-        names |= {f"discreet.{name.strip()}" for name in group.split(",") if name.strip()}
+    for module, group in _FROM.findall(text):
+        names |= {f"{module}.{name}" for name in re.findall(r"\w+", group)}
     found = {file for name in names for file in _named(name)}
     if _ANY_NAME.search(text):
         found |= set(public_names().values())

@@ -14,9 +14,9 @@ from discreet.testing import SeededBits
 
 SETTINGS = settings(max_examples=20, deadline=None, derandomize=True)
 MECHANISMS = {
-    "exponential": discreet.ExponentialMechanism,
-    "permute-and-flip": discreet.PermuteAndFlip,
-    "laplace": lambda **words: discreet.ReportNoisyMax(noise="laplace", **words),
+    "exponential": discreet.mechanisms.ExponentialMechanism,
+    "permute-and-flip": discreet.mechanisms.PermuteAndFlip,
+    "laplace": lambda **words: discreet.mechanisms.ReportNoisyMax(noise="laplace", **words),
 }
 INTEGER_TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 every_mechanism = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS)

@@ -12,7 +12,7 @@ from service.team import QUESTION
 import discreet
 from discreet.service.breaker import Place
 from discreet.service.canonical import digest_of
-from discreet.service.fixed_time import CURRENT, Attempt
+from discreet.service.fixed_time import Attempt
 from discreet.service.store import Promised
 
 SCRIPT = Path(interrupted_attempts.__file__)
@@ -23,7 +23,7 @@ def test_after_a_kill_the_ledger_says_what_became_of_a_question(team):
         [sys.executable, SCRIPT, team.folder, team.keys["team-a"]],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         check=True,
     )
     told = dict(line.split() for line in found.stdout.splitlines())
@@ -43,10 +43,10 @@ def test_after_a_kill_the_ledger_says_what_became_of_a_question(team):
     answer = team.get(done["answer"])
     again = team.ask(asked[2])
     assert (again.status_code, again.content) == (200, answer.content)
-    assert answer.json()["asked"]["epsilon"] == "3/10"
+    assert answer.json()["asked"]["epsilon"] == "0.3"
     assert team.ask(asked[1]).json()["type"] == "/problems/answer-lost"
     (charge,) = team.service.ledger.history("reads", before=lost["problem"]["entry"] + 1, limit=1)
-    assert charge.request["asked"]["epsilon"] == "1/5"
+    assert charge.request["asked"]["epsilon"] == "0.2"
     assert team.spent(analyst="team-a") == spent
     assert team.ask(asked[0]).status_code == 201
     assert team.spent(analyst="team-a") == discreet.PureDP(0.6).epsilon
@@ -79,8 +79,9 @@ def test_a_question_that_somebody_else_answers_now_is_running(team):
     key, ledger = digest_of(form), team.service.ledger
     address = promised(team, question=key, key=key)
     place = Place(team.service.answering.breaker, "reads")
-    CURRENT.set(Attempt(form, key, False, 0.1, place=place))
-    with ledger.reserve("reads", discreet.PureDP(0.1), request={}, analyst="team-a") as paid:
+    attempt = Attempt(form, key, False, 0.1, place=place)
+    cost = discreet.accounting.Cost(discreet.PureDP(0.1))
+    with ledger.charge(attempt, "reads", "team-a", (), cost, {}) as paid:
         assert team.get(address).json() == {"state": "running"}
         given = {"loss": discreet.PureDP(0.1), "mechanism": "noise", "candidates": None}
         paid.settle(discreet.Release(value=3, **given))

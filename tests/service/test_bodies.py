@@ -9,7 +9,7 @@ import discreet
 from discreet.service.application import ENDPOINTS, make_application
 from discreet.service.bodies import read_json
 from discreet.service.problems import RefusedError
-from discreet.service.questions import QUESTIONS, body_of, parameters
+from discreet.service.questions import QUESTIONS, parameters, schema_of
 from discreet.service.routes import describe
 
 PATH = "/v1/datasets/reads/answers"
@@ -121,7 +121,7 @@ def test_every_reference_of_the_description_is_there(team):
     said = json.loads(text)
     names = {part.partition('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert names <= said["components"]["schemas"].keys()
-    assert {body_of(what).__name__ for what in QUESTIONS} <= names
+    assert {schema_of(what)["title"] for what in QUESTIONS} <= names
 
 
 def test_the_questions_are_those_of_a_session():
@@ -148,7 +148,7 @@ def test_an_unknown_name_is_not_repeated_and_the_known_ones_are(team):
     (error,) = refused.json()["errors"]
     assert error["pointer"] == ""
     assert error["rule"] == (
-        "an object with documented names only: where, windows, fresh, again, or_stronger, what, "
-        "column, candidates, epsilon, mechanism, with_counts, split, with_gap"
+        "an object with documented names only: what, column, candidates, epsilon, mechanism, "
+        "with_counts, split, with_gap, where, windows, fresh, again, or_stronger"
     )
     assert "canary" not in refused.text

@@ -172,7 +172,7 @@ def test_a_request_that_fails_before_its_charge_does_not_count(team, monkeypatch
         raise reason
 
     with monkeypatch.context() as broken:
-        broken.setattr(discreet.Session, "ask", preparing)
+        broken.setattr(discreet.Session, "_ask_charged_by", preparing)
         assert team.ask().json()["type"] == "/problems/unavailable"
     assert (team.service.store.failures("reads"), team.charges()) == (0, 0)
 

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import json
 import math
 import pickle
 import socket
@@ -189,7 +190,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     monkeypatch.setattr(mode_question, "count_candidates", fail)
     with pytest.raises(discreet.EngineError, match="The budget stays charged"):
         reads.mode("article", epsilon=0.02)
-    with pytest.raises(discreet.ReservationLostError, match='"again": true'):
+    with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):
         reads.mode("article", epsilon=0.02)
 
 
@@ -326,6 +327,11 @@ def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
             "unreadable",
             1,
         ),
+        (b"HTTP/1.1 200 OK\r\n\r\n{}", "unreadable", 1),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": 5}', "unreadable", 1),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": ["a"]}', "unreadable", 1),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000, "unreachable", 4),
+        (b"HTTP/1.1 400 No\r\n\r\n" + b"[" * 200_000, "unreadable", 1),
     ],
 )
 def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, monkeypatch):
@@ -335,6 +341,36 @@ def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, mon
         with pytest.raises(discreet.ServiceError) as error:
             team.datasets()
     assert (error.value.name, len(heard)) == (name, times)
+
+
+@pytest.mark.parametrize(
+    ("text", "ask"),
+    [
+        (b"{}", lambda team: team.dataset("reads").mode("article", epsilon=1)),
+        (b'{"release": null}', lambda team: team.dataset("reads").mode("article", epsilon=1)),
+        (b'{"prices": []}', lambda team: team.dataset("reads").price(Mode("article", epsilon=1))),
+        (b"{}", lambda team: list(team.answers())),
+        (b'{"answers": [], "next": 7}', lambda team: list(team.answers())),
+        (b'{"answers": [], "next": "7"}', lambda team: list(team.answers())),
+        (b" " * 2000, lambda team: team.datasets()),
+    ],
+)
+def test_a_reply_without_what_was_asked_for_is_a_sentence(text, ask, monkeypatch):
+    monkeypatch.setattr(client_module, "_LARGEST", 1000)
+    with replying(b"HTTP/1.1 200 OK\r\n\r\n" + text) as (port, _):
+        team = discreet.connect(f"http://127.0.0.1:{port}", key="dsc_x")
+        with pytest.raises(discreet.ServiceError, match="not one of a discreet service") as error:
+            ask(team)
+    assert error.value.name == "unreadable"
+
+
+@pytest.mark.parametrize("name", ["x", "budget-exceeded", "budget-closed", "answer-lost"])
+def test_what_a_service_says_does_not_control_a_terminal(name):
+    said = "\x1b]0;title\x07\u202e" + "x" * 10_000
+    problem = {"type": f"/problems/{name}", "title": said, "detail": said}
+    told = str(client_module._refusal(403, json.dumps(problem).encode()))
+    assert told.isprintable()
+    assert len(told) < 5000
 
 
 @pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf, "1", None])

@@ -32,7 +32,7 @@ def test_coins_are_never_computed_while_a_request_waits(team, monkeypatch):
     share = {"dataset": "reads", "analyst": "team-c", "epsilon": "1.0625", "delta": "0.00071"}
     first = team.post("/v1/shares", share, "steward")
     assert (first.status_code, first.json()["type"]) == (503, "/problems/being-certified")
-    assert done.wait(10)
+    assert done.wait(200)
     threads[0].join()
     assert [name for _, name in played] == [threads[0].name]
     assert team.post("/v1/shares", share, "steward").status_code == 201
@@ -46,13 +46,13 @@ def test_prices_of_one_analyst_are_computed_one_after_the_other(team, monkeypatc
 
     def slow():
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(200)
         return "slow"
 
     async def main():
         service = team.service
         slowly = [asyncio.create_task(service.freely("team-a", slow)) for _ in range(2)]
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 200)
         with pytest.raises(RefusedError, match="busy"):
             await service.freely("team-a", slow)
         others = await service.freely("team-b", lambda: "at once")

@@ -23,7 +23,7 @@ def price_of(team, body, who="team-a"):
 def test_a_stronger_answer_is_offered_for_nothing(team):
     strong = team.ask()
     offered = price_of(team, WEAKER)["stronger"]
-    assert (offered["epsilon"], offered["id"]) == ("1/2", strong.json()["id"])
+    assert (offered["epsilon"], offered["id"]) == ("0.5", strong.json()["id"])
     assert (offered["asked"], offered["bound"]) == (strong.json()["asked"], strong.json()["bound"])
     again = team.ask(WEAKER | {"or_stronger": True})
     assert (again.status_code, again.content, team.charges()) == (200, strong.content, 1)

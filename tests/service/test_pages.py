@@ -171,7 +171,7 @@ def test_downloads_are_the_same_answer(team):
         for wrong in (f"{place}.exe", "/answers/0", "/answers/x", "/answers/99999.json"):
             assert team.page(wrong).status_code == 404
         body = team.get(f"/v1{place}").json()
-    assert "team.dataset('reads').mode('article', epsilon='1/2')" in as_python(body, "http://x")
+    assert "team.dataset('reads').mode('article', epsilon='0.5')" in as_python(body, "http://x")
     assert "/v1/datasets/reads/answers" in as_curl(body, "http://x")
 
 
@@ -308,7 +308,7 @@ def test_what_is_there_to_copy_can_be_asked(tmp_path):
     answer = team.ask().json()
     (words,) = re.findall(r"-d '(.*)'", as_curl(answer, "http://localhost"))
     assert team.ask(json.loads(words)).headers["Discreet-Replayed"] == "true"
-    assert "mode('article', epsilon='1/2')" in as_python(answer, "http://localhost")
+    assert "mode('article', epsilon='0.5')" in as_python(answer, "http://localhost")
     team.service.close()
 
 

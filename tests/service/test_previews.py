@@ -24,7 +24,7 @@ def test_a_preview_cannot_know_a_table():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "discreet"
     }
-    assert names == {"preview", "Loss"}
+    assert names == {"planning", "Loss"}
 
 
 def test_a_preview_is_free_and_marked(team):
@@ -51,13 +51,13 @@ def test_the_real_sampler_finds_a_clear_winner_and_not_more():
 @pytest.mark.parametrize("items", [None, 1])
 def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
     """In the way that the budget of the data set has for such a list."""
-    asked, real = [], discreet.preview
+    asked, real = [], discreet.planning.preview
 
     def preview(counts, **words):
         asked.append(words)
         return real(counts, **words)
 
-    monkeypatch.setattr(discreet, "preview", preview)
+    monkeypatch.setattr(discreet.planning, "preview", preview)
     body = {"what": "top_k", "k": 3, "epsilon": "1", "persons": 5000, "candidates": 20}
     body |= {} if items is None else {"items_per_person": items}
     assert team.post("/v1/datasets/reads/previews", body).status_code == 200
@@ -68,13 +68,13 @@ def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
 
 
 def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
-    asked, real = [], discreet.preview
+    asked, real = [], discreet.planning.preview
 
     def preview(counts, **words):
         asked.append(words["items_per_person"])
         return real(counts, **words)
 
-    monkeypatch.setattr(discreet, "preview", preview)
+    monkeypatch.setattr(discreet.planning, "preview", preview)
     with team.signed_in("team-a"):
         assert team.page("/datasets/reads/plan").status_code == 200
         assert team.page("/datasets/reads/plan?items_per_person=2").status_code == 200
@@ -85,7 +85,7 @@ def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
 def test_right_names_are_counted_from_the_same_draws():
     counts = [30, 20, 20, 3]
     found = previews.simulate(counts, k=2, epsilon=Fraction(1, 5), draws=200)
-    seen = discreet.preview(dict(enumerate(counts, start=1)), k=2, epsilon=0.2, draws=200)
+    seen = discreet.planning.preview(dict(enumerate(counts, start=1)), k=2, epsilon=0.2, draws=200)
     assert found.right == Fraction(sum(seen.chosen[rank] for rank in (1, 2, 3)), 200)
     assert found.examples == tuple(tuple(each.value) for each in seen.examples[:3])
 

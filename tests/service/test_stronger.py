@@ -41,7 +41,7 @@ def test_the_first_names_of_a_longer_list_cost_nothing(team):
     assert found["asked"]["part_of"] == whole["asked"]
     assert offered["stronger"] == {
         "id": whole["id"],
-        "epsilon": "4/5",
+        "epsilon": "0.8",
         "asked": whole["asked"],
         "bound": whole["bound"],
     }
@@ -118,7 +118,7 @@ def stated(statement, bound=5.0, **more):
 def test_a_top_10_has_a_top_5_in_it_also_where_they_are_drawn_otherwise():
     """From 100 candidates the one is drawn jointly, the other one by one."""
     whole, half, same = (
-        discreet.accuracy_at("top_k", k=k, epsilon=epsilon, candidates=100)
+        discreet.planning.accuracy_at("top_k", k=k, epsilon=epsilon, candidates=100)
         for k, epsilon in ((10, 1), (5, 0.45), (5, 1))
     )
     assert (whole.statement, half.statement) == ("places", "list")
@@ -180,5 +180,5 @@ def test_a_number_that_a_ledger_put_back_gave_to_another_question_is_no_answer(t
     team.service.store._run("UPDATE discreet_answers SET number = ?", number)
     team.restart()
     found = team.ask()
-    assert (found.json()["asked"]["epsilon"], team.charges()) == ("1/2", 2)
+    assert (found.json()["asked"]["epsilon"], team.charges()) == ("0.5", 2)
     assert team.spent() == discreet.PureDP(0.75).epsilon

@@ -21,9 +21,9 @@ from discreet.samplers.envelope import _BLOCK, Envelope
 from discreet.testing import SeededBits
 
 MECHANISMS = {
-    "exponential": discreet.ExponentialMechanism,
-    "permute-and-flip": discreet.PermuteAndFlip,
-    "laplace": lambda **words: discreet.ReportNoisyMax(noise="laplace", **words),
+    "exponential": discreet.mechanisms.ExponentialMechanism,
+    "permute-and-flip": discreet.mechanisms.PermuteAndFlip,
+    "laplace": lambda **words: discreet.mechanisms.ReportNoisyMax(noise="laplace", **words),
 }
 everywhere = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS)
 
@@ -64,7 +64,7 @@ class TestSoftmaxOverflow:
     def test_all_probabilities_below_the_smallest_float_do_not_vanish_together(self):
         # unshifted, each of these would be exp(-10^6 / 2), which is 0, and their sum 0 / 0
         assert (
-            discreet.ExponentialMechanism(epsilon=1, sensitivity=1)
+            discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1)
             .probabilities([-(10**6)] * 4)
             .tolist()
             == [0.25] * 4
@@ -159,7 +159,9 @@ class TestNoiseSwallowedByLargeScores:
     scores = (10**17, 10**17 + 1)
 
     def test_the_better_one_wins_62_percent(self):
-        found = discreet.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities(self.scores)
+        found = discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities(
+            self.scores
+        )
         assert found.tolist() == pytest.approx(
             [1 / (1 + math.exp(0.5)), 1 / (1 + math.exp(-0.5))], rel=1e-15
         )
@@ -176,7 +178,7 @@ class TestNoiseSwallowedByLargeScores:
 
     def test_floats_there_are_refused(self):
         with pytest.raises(
-            discreet.ScoresError, match="fine enough to show what one person changes"
+            discreet.errors.ScoresError, match="fine enough to show what one person changes"
         ):
             discreet.select([1e17, 1e17 + 16], epsilon=1, sensitivity=1)
 
@@ -199,9 +201,11 @@ class TestSumsInSinglePrecision:
         # * 10^6 = 6.1 times its mass
         scores = np.full(1_000_001, -12.0, dtype=np.float32)
         scores[0] = 0
-        found = discreet.ExponentialMechanism(epsilon=1, score_range=1).probabilities(scores)
+        found = discreet.mechanisms.ExponentialMechanism(epsilon=1, score_range=1).probabilities(
+            scores
+        )
         assert found[1:].sum() == pytest.approx(10**6 / (10**6 + math.exp(12)), rel=1e-12)
-        winners = discreet.ExponentialMechanism(epsilon=1, score_range=1).select_many(
+        winners = discreet.mechanisms.ExponentialMechanism(epsilon=1, score_range=1).select_many(
             scores, draws=300, bits=SeededBits(2)
         )
         assert 225 < np.count_nonzero(winners) < 290  # 86 % of 300, within five standard deviations
@@ -236,7 +240,7 @@ class TestNotANumber:
     def test_one_score_is_refused(self, make, place, call):
         scores = [1.0, 2.0]
         scores.insert(place, float("nan"))
-        with pytest.raises(discreet.ScoresError, match="must be finite"):
+        with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
             getattr(make(epsilon=1, sensitivity=1), call)(np.array(scores))
 
 
@@ -284,7 +288,7 @@ class TestPredictableRandomness:
             np.random.seed(0)
             drawn.add(
                 tuple(
-                    discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
+                    discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1)
                     .select_many([0] * 1000, draws=20)
                     .tolist()
                 )
@@ -302,7 +306,7 @@ class TestPredictableRandomness:
         code = (
             "import multiprocessing, os, numpy, random, discreet\n"
             "numpy.random.seed(0); random.seed(0)\n"
-            "mechanism = discreet.ExponentialMechanism(epsilon=1, sensitivity=1)\n"
+            "mechanism = discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1)\n"
             "mechanism.select([0, 1])\n"
             "def work(_): return tuple(mechanism.select_many([0] * 1000, draws=20).tolist())\n"
             "with multiprocessing.get_context('fork').Pool(4) as pool:\n"
@@ -316,7 +320,7 @@ class TestPredictableRandomness:
     def test_what_one_call_fetched_is_not_used_by_the_next(self):
         fetched = []
 
-        class Counting(discreet.SystemBits):
+        class Counting(discreet.mechanisms.SystemBits):
             def draw(self, count):
                 fetched.append(count)
                 return super().draw(count)
@@ -355,13 +359,17 @@ class TestEffortTellsAboutScores:
         make(epsilon=1, sensitivity=1).select_many(scores, draws=1000, bits=Counting(1))
         return sum(used)
 
-    @pytest.mark.parametrize("make", [discreet.ExponentialMechanism, discreet.PermuteAndFlip])
+    @pytest.mark.parametrize(
+        "make", [discreet.mechanisms.ExponentialMechanism, discreet.mechanisms.PermuteAndFlip]
+    )
     def test_flat_and_peaked_scores_take_the_same_effort(self, make):
         flat, peaked = (self.bits_used(make, SHAPES[name]) for name in ("flat", "peaked"))
         assert max(flat, peaked) < 1.5 * min(flat, peaked)
 
     @pytest.mark.parametrize("shape", SHAPES)
-    @pytest.mark.parametrize("make", [discreet.ExponentialMechanism, discreet.PermuteAndFlip])
+    @pytest.mark.parametrize(
+        "make", [discreet.mechanisms.ExponentialMechanism, discreet.mechanisms.PermuteAndFlip]
+    )
     def test_neighbours_take_the_same_effort(self, make, shape):
         neighbour = SHAPES[shape].copy()
         neighbour[neighbour.argmax()] += 1
@@ -388,7 +396,7 @@ class TestErrorTexts:
     )
     @everywhere
     def test_no_text_of_an_error_shows_a_score(self, make, scores):
-        with pytest.raises(discreet.ScoresError, match="The 'scores' of") as caught:
+        with pytest.raises(discreet.errors.ScoresError, match="The 'scores' of") as caught:
             make(epsilon=1, sensitivity=1).select(scores)
         assert "9182" not in "".join(traceback.format_exception(caught.value))
 
@@ -415,7 +423,7 @@ class TestImpossibleCounts:
     @pytest.mark.parametrize("draws", [True, 1.0, "1", None], ids=repr)
     def test_a_number_of_draws_is_a_whole_number(self, make, draws):
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match=r"'draws' parameter of \w+ must be a whole number\. Got",
         ):
             make(epsilon=1, sensitivity=1).select_many([1, 2], draws=draws)

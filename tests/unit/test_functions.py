@@ -22,14 +22,20 @@ def select(scores=SCORES, **words):
 @pytest.mark.parametrize(
     ("name", "like"),
     [
-        ("permute-and-flip", discreet.PermuteAndFlip(epsilon=1, sensitivity=1)),
-        ("exponential", discreet.ExponentialMechanism(epsilon=1, sensitivity=1)),
-        ("gumbel-noise", discreet.ReportNoisyMax(noise="gumbel", epsilon=1, sensitivity=1)),
+        ("permute-and-flip", discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1)),
+        ("exponential", discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1)),
+        (
+            "gumbel-noise",
+            discreet.mechanisms.ReportNoisyMax(noise="gumbel", epsilon=1, sensitivity=1),
+        ),
         (
             "exponential-noise",
-            discreet.ReportNoisyMax(noise="exponential", epsilon=1, sensitivity=1),
+            discreet.mechanisms.ReportNoisyMax(noise="exponential", epsilon=1, sensitivity=1),
         ),
-        ("laplace-noise", discreet.ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1)),
+        (
+            "laplace-noise",
+            discreet.mechanisms.ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1),
+        ),
     ],
 )
 def test_each_name_means_its_mechanism(name, like):
@@ -71,7 +77,7 @@ def test_there_are_no_defaults_for_privacy_parameters():
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'epsilon'"):
         discreet.select(SCORES, sensitivity=1)
     with pytest.raises(
-        discreet.ParameterTypeError, match="'sensitivity' parameter of select must be given"
+        discreet.errors.ParameterTypeError, match="'sensitivity' parameter of select must be given"
     ):
         discreet.select(SCORES, epsilon=1)
 
@@ -110,21 +116,21 @@ def test_an_unknown_objective_is_named(objective):
 def test_the_cache_does_not_take_true_for_one():
     select(epsilon=1, sensitivity=1, monotonic=True)
     with pytest.raises(
-        discreet.ParameterTypeError, match="'epsilon' parameter of select must be a number"
+        discreet.errors.ParameterTypeError, match="'epsilon' parameter of select must be a number"
     ):
         select(epsilon=True)
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="'sensitivity' parameter of select must be a number",
     ):
         select(sensitivity=True)
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="'monotonic' parameter of select must be True or False",
     ):
         select(monotonic=1)
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="'monotonic' parameter of select must be True or False",
     ):
         select(monotonic=np.True_)
@@ -172,7 +178,7 @@ def test_a_refusal_is_not_remembered_as_an_answer():
     ids=str,
 )
 def test_what_cannot_be_a_dictionary_key_is_refused_by_its_own_rule(words, message):
-    with pytest.raises(discreet.ParameterTypeError, match=message):
+    with pytest.raises(discreet.errors.ParameterTypeError, match=message):
         select(**words)
 
 
@@ -226,12 +232,14 @@ def test_a_parameter_with_a_hostile_repr_gets_the_message_all_the_same():
         def __repr__(self):
             raise RuntimeError("no")
 
-    with pytest.raises(discreet.ParameterTypeError, match=r"must be a number.* Got a Hostile\."):
+    with pytest.raises(
+        discreet.errors.ParameterTypeError, match=r"must be a number.* Got a Hostile\."
+    ):
         select(epsilon=Hostile())
 
 
 def test_a_long_parameter_is_cut_short():
-    with pytest.raises(discreet.ParameterTypeError, match=r"Got '1{50,57}\.\.\.\.$"):
+    with pytest.raises(discreet.errors.ParameterTypeError, match=r"Got '1{50,57}\.\.\.\.$"):
         select(epsilon="1" * 10_000)
 
 

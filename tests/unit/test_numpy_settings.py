@@ -18,7 +18,7 @@ FAR = [0, 1000, 5000, 10**5]
 KNOWN = {"epsilon": 1, "sensitivity": 1}
 # losses that no other test has, where results are remembered
 ODD = Fraction(1097, 10**4)
-SEVERAL = discreet.GeneralizedExponentialMechanism(epsilon=1)
+SEVERAL = discreet.mechanisms.GeneralizedExponentialMechanism(epsilon=1)
 
 
 def _stages() -> list:
@@ -34,8 +34,8 @@ def _between_points() -> two_point.Bracket:
 
 
 def _audit() -> str:
-    mechanism = discreet.ExponentialMechanism(**KNOWN)
-    return str(discreet.audit(mechanism, draws=1000, scores=3).to_dict()["findings"])
+    mechanism = discreet.mechanisms.ExponentialMechanism(**KNOWN)
+    return str(discreet.auditing.audit(mechanism, draws=1000, scores=3).to_dict()["findings"])
 
 
 CALLS = {
@@ -50,20 +50,22 @@ CALLS = {
         each=discreet.BoundedRange(ODD), budget=BUDGET, adaptive=False
     ),
     "PeelingTopK": lambda: (
-        discreet.PeelingTopK(
+        discreet.mechanisms.PeelingTopK(
             k=11, epsilon=ODD, delta=1e-6, sensitivity=1, mechanism="exponential"
         ).rate
     ),
-    "probabilities": lambda: discreet.PermuteAndFlip(**KNOWN).probabilities(FAR).tolist(),
+    "probabilities": lambda: (
+        discreet.mechanisms.PermuteAndFlip(**KNOWN).probabilities(FAR).tolist()
+    ),
     "log_probabilities": lambda: (
-        discreet.ReportNoisyMax(noise="laplace", **KNOWN).log_probabilities(FAR).tolist()
+        discreet.mechanisms.ReportNoisyMax(noise="laplace", **KNOWN).log_probabilities(FAR).tolist()
     ),
-    "log_probability of a list": lambda: discreet.PeelingTopK(k=2, **KNOWN).log_probability(
-        [3, 2], FAR
-    ),
-    "log_probability of a joint list": lambda: discreet.JointTopK(k=2, **KNOWN).log_probability(
-        [0, 1], FAR
-    ),
+    "log_probability of a list": lambda: discreet.mechanisms.PeelingTopK(
+        k=2, **KNOWN
+    ).log_probability([3, 2], FAR),
+    "log_probability of a joint list": lambda: discreet.mechanisms.JointTopK(
+        k=2, **KNOWN
+    ).log_probability([0, 1], FAR),
     "probabilities by sensitivities": lambda: [
         law(FAR, [1, 2, 3, 4]).tolist()
         for law in (SEVERAL.probabilities, SEVERAL.log_probabilities)
@@ -76,7 +78,11 @@ CALLS = {
     ),
     "laws in an audit": lambda: [
         claims.Claim(loss).of_laws({0: -1.0, 1: -700.0}, {0: -2.0, 1: -745.0})
-        for loss in (discreet.LogisticDP(1), discreet.ZCDP(1), discreet.ApproxDP(1, 1e-6))
+        for loss in (
+            discreet.accounting.LogisticDP(1),
+            discreet.ZCDP(1),
+            discreet.ApproxDP(1, 1e-6),
+        )
     ],
 }
 

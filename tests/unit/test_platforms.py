@@ -75,7 +75,7 @@ def run_without_posix(program, folder):
         env=os.environ | {"TMPDIR": str(folder / "spill"), "XDG_CACHE_HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=250,
     )
     assert list((folder / "spill").iterdir()) == []
     return done.stderr

@@ -12,7 +12,8 @@ import pytest
 from tiers import loop_over, more
 
 import discreet
-from discreet import ParameterError, ParameterTypeError
+from discreet import ParameterError
+from discreet.errors import ParameterTypeError
 from discreet.mechanisms.grid import read_cells, read_grid
 from discreet.testing import SeededBits
 
@@ -131,13 +132,13 @@ class TestValues:
     )
     def test_what_holds_no_numbers_is_refused(self, values):
         with pytest.raises(
-            discreet.ScoresError, match="The 'values' of quantile must be a list of numbers"
+            discreet.errors.ScoresError, match="The 'values' of quantile must be a list of numbers"
         ):
             discreet.quantile(values, q=0.5, **ASKED)
 
     def test_tables_are_refused(self):
         with pytest.raises(
-            discreet.ScoresError, match=r"must be one list of numbers\. Got 2 dimensions"
+            discreet.errors.ScoresError, match=r"must be one list of numbers\. Got 2 dimensions"
         ):
             discreet.quantile(np.array([[1, 2], [3, 4]]), q=0.5, **ASKED)
 

@@ -132,7 +132,7 @@ def test_what_version_0_1_wrote_stays_readable():
 )
 def test_other_labels_get_a_clear_error(value):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match=r"'value' parameter of Release.to_json must be made of text, numbers",
     ):
         make(value).to_json()
@@ -262,7 +262,7 @@ def test_a_release_holds_no_score(mechanism):
 def test_seeded_bits_leave_their_mark():
     words = {"epsilon": 1, "sensitivity": 1}
     assert discreet.select([1, 2], bits=SeededBits(1), **words).seeded is True
-    assert discreet.select([1, 2], bits=discreet.SystemBits(), **words).seeded is False
+    assert discreet.select([1, 2], bits=discreet.mechanisms.SystemBits(), **words).seeded is False
     assert discreet.select([1, 2], **words).seeded is False
 
 

@@ -139,7 +139,9 @@ def test_several_blocks_have_the_same_law_as_one(mechanism, places, draws):
     """
     scores = np.full(2048, -(10**6))
     scores[list(places)] = [3, 2, 2, 0]
-    made = discreet.PeelingTopK(k=2, epsilon=2, sensitivity=1, monotonic=True, mechanism=mechanism)
+    made = discreet.mechanisms.PeelingTopK(
+        k=2, epsilon=2, sensitivity=1, monotonic=True, mechanism=mechanism
+    )
     bits = SeededBits(11)
     seen = Counter(tuple(made.select(scores, bits=bits)) for _ in range(draws))
     for ranking in permutations(places, 2):
@@ -164,7 +166,7 @@ def test_many_candidates_end(method, order):
 @pytest.mark.parametrize("draws", [600, more(2400, tier="audits")])
 def test_equal_scores_have_no_favourite(draws):
     expected = draws / 12
-    histogram = discreet.HistogramTopK(k=2, epsilon=1, items_per_person=1)
+    histogram = discreet.mechanisms.HistogramTopK(k=2, epsilon=1, items_per_person=1)
     for method in TOP_K_METHODS[1:]:
         bits, made = SeededBits(5), histogram
         if method != "histogram":
@@ -227,7 +229,7 @@ class TestUnknownDomain:
         "counts", [{"a": -7771}, {"a": 7771.5}, {"a": math.nan}, np.array([7771.0])], ids=str
     )
     def test_wrong_counts_are_refused_without_showing_one(self, counts):
-        with pytest.raises(discreet.ScoresError) as caught:
+        with pytest.raises(discreet.errors.ScoresError) as caught:
             discreet.top_k_unknown_domain(counts, 1, epsilon=1, delta=1e-6, limit=10)
         assert "777" not in str(caught.value)
 
@@ -248,13 +250,13 @@ class TestGap:
         assert release.value == 0
         assert 960 < release.gap < 1020
         gumbel = mechanism in ("exponential", "gumbel-noise")
-        assert release.loss == (discreet.LogisticDP(2) if gumbel else discreet.PureDP(2))
+        assert release.loss == (discreet.accounting.LogisticDP(2) if gumbel else discreet.PureDP(2))
         assert discreet.Release.from_json(release.to_json()).gap == release.gap
 
     def test_the_gap_lies_on_the_lattice(self):
         step = Fraction(3, 8)
         for seed in range(20):
-            release = discreet.PermuteAndFlip(epsilon=1, sensitivity=1).release(
+            release = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1).release(
                 [5, 4, 4], with_gap=True, gap_step=step, bits=SeededBits(seed)
             )
             assert release.gap >= 0
@@ -291,10 +293,10 @@ class TestGap:
             )
 
     def test_what_a_gap_proves(self):
-        mechanism = discreet.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
+        mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
         assert mechanism.lead_bound(10, 0.05) == pytest.approx(10 - math.log(20))
         assert mechanism.lead_bound(2, 0.05) is None
-        gumbel = discreet.ExponentialMechanism(epsilon=1, sensitivity=1, monotonic=True)
+        gumbel = discreet.mechanisms.ExponentialMechanism(epsilon=1, sensitivity=1, monotonic=True)
         assert gumbel.lead_bound(math.log(39), 0.05) == pytest.approx(0, abs=1e-12)
         assert gumbel.lead_bound(math.log(19), 0.05) is None
         assert gumbel.lead_bound(10**400, 0.05) > 1e300

@@ -20,7 +20,8 @@ from packaging.version import Version
 from versions.lowest import CONSTRAINTS, constraints, lowest, requirements
 
 import discreet
-from discreet import OneRow, OutdatedLibraryError, PublicTable, PureDP, Session
+from discreet import OneRow, PublicTable, PureDP, Session
+from discreet.errors import OutdatedLibraryError
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.versions import LOWEST, require, require_makers, require_version
 
@@ -189,7 +190,7 @@ class TestRefusals:
             "from discreet.cli import main; sys.exit(main(['demo']))"
         )
         command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"Error: {name} 0.9 is too old: discreet needs ")
         assert done.stderr.count("\n") == 1
@@ -228,8 +229,8 @@ class TestRefusals:
             "sys.modules['sklearn'].__version__ = '1.5.2'\n"
             "import discreet\n"
             "try:\n    import discreet.sklearn\n"
-            "except discreet.OutdatedLibraryError as error:\n    print(error)"
+            "except discreet.errors.OutdatedLibraryError as error:\n    print(error)"
         )
         command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250)
         assert done.stdout.startswith("scikit-learn 1.5.2 is too old: discreet needs 1.6 or later")

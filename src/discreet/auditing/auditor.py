@@ -319,7 +319,8 @@ def audit(
     Cost: `draws` runs of the code. That nothing was found is no proof; the report's
         `power` says which violation would have been found.
 
-    >>> from discreet import PermuteAndFlip, PureDP
+    >>> from discreet import PureDP
+    >>> from discreet.mechanisms import PermuteAndFlip
     >>> report = audit(PermuteAndFlip(epsilon=1, sensitivity=1), scores=4, draws=2000)
     >>> report.violated, report.claim, round(report.lower_bound, 6)
     (False, PureDP(epsilon=1), 1.0)

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from discreet import MissingExtraError, OutdatedLibraryError
+from discreet import MissingExtraError
+from discreet.errors import OutdatedLibraryError
 from discreet.versions import require
 
 __all__ = ["main"]

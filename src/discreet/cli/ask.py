@@ -25,7 +25,6 @@ from discreet import (
     Person,
     PureDP,
     Release,
-    parse_condition,
 )
 from discreet.cli.options import (
     AsJson,
@@ -66,12 +65,14 @@ from discreet.cli.table_options import (
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
+from discreet.questions import Question, parse_condition
 from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from discreet import Price, Session
+    from discreet import Session
+    from discreet.session import Price
 
 Told = TypeVar("Told")
 ReleasePanel = Callable[..., Panel]
@@ -434,10 +435,27 @@ def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
     console.print(table)
 
 
+class _Pricing:
+    """Tells the prices of questions that it is asked."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def ask(self, question: Question, *, fresh: bool = False) -> Price:
+        return self._session.price(question, fresh=fresh)
+
+    def __getattr__(self, name: str) -> Any:
+        method: Any = vars(discreet.Session)[name]
+        return method.__get__(self)
+
+
 def _priced(how: Callable[[OpenSession], Release]) -> Callable[[OpenSession], Price]:
     """The function that gives the price of an answer instead of the answer."""
 
     def priced(asked: OpenSession) -> Price:
-        return asked.session.price(lambda preview: how(replace(asked, session=preview)))
+        pricing: Any = _Pricing(asked.session)
+        found: Any = how(replace(asked, session=pricing))
+        price: Price = found
+        return price
 
     return priced

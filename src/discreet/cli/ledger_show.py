@@ -11,7 +11,8 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
-from discreet import Amount, OneRow, Person
+from discreet import OneRow, Person
+from discreet.accounting import Amount
 from discreet.cli.show import exact_text
 from discreet.cli.terminal import label_text, round_down, round_up
 

@@ -25,7 +25,7 @@ from discreet import (
 from discreet.literals import MECHANISM_NAMES
 
 if TYPE_CHECKING:
-    from discreet import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
+    from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)

@@ -33,7 +33,7 @@ from discreet.rendering.picture import PICTURE_FORMATS, Picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from discreet import AuditReport
+    from discreet.auditing import AuditReport
 
 _NAMES = ", ".join(FIGURE_FORMATS)
 

@@ -17,10 +17,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet import ParameterError, RandomizedResponse, Rappor, SubsetSelection
+from discreet import ParameterError
 from discreet.cli.candidates import typed_candidates
 from discreet.cli.options import TypedMechanism, count_option
 from discreet.cli.scores_file import UnreadableFileError, local_file, read_rows, require_column
+from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 from discreet.tables.files import ending_of
 
 ReportMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection

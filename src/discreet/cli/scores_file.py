@@ -22,9 +22,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from discreet import OutdatedLibraryError, ParameterError, ScoresError
+from discreet import ParameterError
 from discreet.cli.options import parse_number, reasonable
 from discreet.cli.stories import BUNDLED, unbundled
+from discreet.errors import OutdatedLibraryError, ScoresError
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.files import SHEETS, CsvFile, ending_of

@@ -13,7 +13,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from discreet import ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, Release
+from discreet import ApproxDP, BoundedRange, Loss, PureDP, Release
+from discreet.accounting import LogisticDP
 from discreet.cli.terminal import facts, label_text, round_down, round_up
 from discreet.plots.ranking import NOTHING_MORE
 from discreet.rendering.models import MOSTLY, model_of

@@ -187,8 +187,9 @@ def groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "pe
     counted = release.counts is not None
     if counted:
         table.add_column("count", justify="right", no_wrap=True)
+    pairs = release.value.items() if isinstance(release.value, dict) else release.value
     every = release.counts.values if release.counts is not None else [()] * len(release.value)
-    for (group, value), counts in zip(release.value, every, strict=True):
+    for (group, value), counts in zip(pairs, every, strict=True):
         labels = value if isinstance(value, list) else [value]
         name = label_text(group)
         for place, label in enumerate(labels):

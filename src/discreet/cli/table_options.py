@@ -18,10 +18,11 @@ from urllib.parse import parse_qsl
 
 import typer
 
-from discreet import CsvFile, MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet import CsvFile, MissingExtraError, ParameterError
 from discreet.cli.options import Nothing, in_options
 from discreet.cli.scores_file import local_file
 from discreet.cli.stories import BUNDLED, unbundled
+from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
 from discreet.tables.opening import open_table

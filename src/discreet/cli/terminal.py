@@ -5,7 +5,6 @@ progress bar for long scans.
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import signal
@@ -24,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet import EngineError
+from discreet.errors import escaped
 
 # longer lines are hard to read
 _WIDTH = 80
@@ -60,18 +60,6 @@ def note_uncharged() -> None:
 def complain(message: str) -> None:
     """Write one line to the standard error stream. Nothing in it controls the terminal."""
     print("Error:", escaped(" ".join(message.split())), file=sys.stderr)
-
-
-def escaped(text: str) -> str:
-    """A text with an escape, as JSON has it, for each character that could control a terminal
-    or that does not show.
-
-    >>> escaped("café \x1b[2J \u202e")
-    'café \\\\u001b[2J \\\\u202e'
-    """
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 @contextmanager
@@ -215,7 +203,7 @@ class Scan:
     def watch(self, session: Any) -> None:
         """Ask DuckDB about the progress of this session. Other engines do not tell theirs."""
         # the connection has no public name, because only this bar needs it
-        connection = session._curator.table.connection
+        connection = session._runner.table.connection
         # another engine, or an old DuckDB
         if not hasattr(connection, "query_progress"):
             return

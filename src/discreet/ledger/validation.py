@@ -82,19 +82,29 @@ def read_name(value: str, name: str, owner: str) -> str:
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
         raise ParameterError(owner, name, rule, ascii(value), hint)
     if not value.isascii() and _resembles(value):
-        rule = "written with the usual letters, and those of one alphabet"
+        rule = "written with the usual letters and signs, and letters of one alphabet"
         raise ParameterError(owner, name, rule, ascii(value), hint)
     return value
 
 
 def _resembles(value: str) -> bool:
-    """Whether a name has letters that look like others: wide or bold ones, a Cyrillic a among
-    Latin letters.
+    """Whether a name has characters that look like others: wide or bold letters, a Cyrillic a
+    among Latin letters, one of the many dashes.
     """
     if not unicodedata.is_normalized("NFKC", value):
         return True
     alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in value}
-    return len(alphabets & _ALIKE) > 1
+    return len(alphabets & _ALIKE) > 1 or any(map(_is_unusual, " " + value, value))
+
+
+def _is_unusual(before: str, sign: str) -> bool:
+    """Whether it is neither of ASCII nor a letter or its mark. A mark that is a letter, as in
+    Japanese, looks like a dash where no such letter is before it.
+    """
+    kind = unicodedata.category(sign)
+    if kind == "Lm":
+        return unicodedata.category(before) not in ("Lo", "Lm")
+    return not sign.isascii() and kind[0] not in "LM"
 
 
 def read_optional_name(value: str | None, name: str, owner: str) -> str:

@@ -11,7 +11,7 @@ from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.randomness.chance import Chance
-from discreet.release import Counts
+from discreet.release import NoisyCounts
 
 CountNoise = DiscreteLaplace | DiscreteGaussian
 """Noise for counts of which a person moves some, each by 1."""
@@ -63,15 +63,15 @@ def noise_name(noise: CountNoise) -> str:
     return "discrete-laplace" if isinstance(noise, DiscreteLaplace) else "discrete-gaussian"
 
 
-def state_counts(values: Sequence[int], noise: CountNoise, numbers: int) -> Counts:
+def state_counts(values: Sequence[int], noise: CountNoise, numbers: int) -> NoisyCounts:
     """Counts with their error.
 
     numbers: how many counts got noise, of which these may be the largest.
     """
     error = noise.error_bound(FAILURE, numbers=max(1, numbers))
-    return Counts(values=tuple(values), error=error, mechanism=noise_name(noise))
+    return NoisyCounts(values=tuple(values), error=error, mechanism=noise_name(noise))
 
 
-def noisy_counts(counts: Sequence[int], noise: CountNoise, chance: Chance) -> Counts:
+def noisy_counts(counts: Sequence[int], noise: CountNoise, chance: Chance) -> NoisyCounts:
     """All counts, each with noise of its own."""
     return state_counts(noise.add_noise(counts, chance), noise, len(counts))

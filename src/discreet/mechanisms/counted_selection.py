@@ -23,7 +23,7 @@ from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, Chance, read_bits
-from discreet.release import Counts, Release
+from discreet.release import NoisyCounts, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class CountedSelection:
         assert isinstance(self.picked, SelectionMechanism)
         return self.picked
 
-    def count_of(self, number: int, chance: Chance) -> Counts:
+    def count_of(self, number: int, chance: Chance) -> NoisyCounts:
         """The count of what was picked, with noise."""
         return noisy_counts([number], self.noise, chance)
 

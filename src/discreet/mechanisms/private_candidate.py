@@ -87,7 +87,7 @@ def select_private_candidate(
     Reference: Liu and Talwar 2019; Papernot and Steinke 2022. Proof:
         docs/proofs/private-candidates.md.
 
-    >>> from discreet import ExponentialMechanism
+    >>> from discreet.mechanisms import ExponentialMechanism
     >>> from discreet.testing import SeededBits
     >>> mechanism, coins = (
     ...     ExponentialMechanism(epsilon=0.5, sensitivity=1, monotonic=True),

@@ -96,7 +96,9 @@ def mechanism_range(probabilities: Mapping[Any, Any], neighbours: Iterable[Pair]
 
     >>> import math, discreet
     >>> scores = {answer: math.log(chance) for answer, chance in coin["yes"].items()}
-    >>> again = discreet.ExponentialMechanism(epsilon=found.range, score_range=found.range)
+    >>> again = discreet.mechanisms.ExponentialMechanism(
+    ...     epsilon=found.range, score_range=found.range
+    ... )
     >>> again.probabilities(scores).round(12).tolist()
     [0.75, 0.25]
 

@@ -14,14 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    GaussianApproximation,
-    ParameterError,
-    PureDP,
-    queries_by_analysis,
-)
+from discreet import ApproxDP, BoundedRange, ParameterError, PureDP
+from discreet.accounting import GaussianApproximation, queries_by_analysis
 from discreet.plots.figures import (
     BLACK,
     BLUE,

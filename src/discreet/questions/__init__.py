@@ -19,10 +19,15 @@ from discreet.questions.quantiles import Quantile, Quantiles
 from discreet.questions.question import QUESTIONS, Question
 from discreet.questions.select import Select
 from discreet.questions.top_k import TopK
+from discreet.tables.condition_language import parse_condition
+from discreet.tables.conditions import Column, Condition
+from discreet.tables.totals import Total
 
 __all__ = [
     "QUESTIONS",
     "BestPrice",
+    "Column",
+    "Condition",
     "Count",
     "Counts",
     "FitCovariance",
@@ -36,4 +41,6 @@ __all__ = [
     "Question",
     "Select",
     "TopK",
+    "Total",
+    "parse_condition",
 ]

@@ -120,7 +120,7 @@ _NOT_OVER_HTTP = "A manifest does not publish the bounds, centers and scales tha
 @question("fit_subspace")
 class FitSubspace(Question):
     """Fit private principal components: the k-dimensional subspace in which the people's
-    vectors are longest, as `discreet.fit_subspace`.
+    vectors are longest, as `discreet.models.fit_subspace`.
 
     Each person is one vector. A row with a cell that is not a finite number is left out, and so
     is a person without another row.
@@ -169,7 +169,7 @@ class FitSubspace(Question):
 @question("fit_covariance")
 class FitCovariance(Question):
     """Fit orthogonal directions in which the people's vectors are long, and the sum of squares
-    along each, as `discreet.fit_covariance`. Each person is one vector, as for `fit_subspace`.
+    along each, as `discreet.models.fit_covariance`. A person is one vector, as in `fit_subspace`.
 
     Half of epsilon is for the directions, half for the sums, with noise.
     """
@@ -199,7 +199,7 @@ class FitCovariance(Question):
 @question("fit_linear")
 class FitLinear(Question):
     """Fit the coefficients of a linear regression, one for each column, as
-    `discreet.fit_linear`. They are those of the centered and scaled columns. Each person is one
+    `discreet.models.fit_linear`. They belong to the centered and scaled columns. Each person is one
     vector, as for `fit_subspace`; of several rows of a person, targets are added up or averaged
     as the other columns are.
 
@@ -249,7 +249,7 @@ class FitLinear(Question):
 @question("fit_logistic")
 class FitLogistic(Question):
     """Fit the coefficients of a logistic regression, one for each column, as
-    `discreet.fit_logistic`. They are those of the centered and scaled columns. Each person is
+    `discreet.models.fit_logistic`. They belong to the centered and scaled columns. Each person is
     one vector, as for `fit_subspace`.
 
     A row with another label than the two classes belongs to neither. A person has the label of
@@ -303,7 +303,7 @@ class FitLogistic(Question):
 
 @question("fit_deepest")
 class FitDeepest(Question):
-    """Fit a point in the middle of all people, as `discreet.fit_deepest`: about a median in
+    """Fit a point in the middle of all people, as `discreet.models.fit_deepest`: about a median in
     every column, whatever some people are. Each person is one vector, as for `fit_subspace`.
 
     Utility: ask `DeepestPoint.points_needed` first.

@@ -10,7 +10,7 @@ The type of a parameter is `Annotated[what type checkers see, its kind]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -39,7 +39,7 @@ from discreet.mechanisms.rows import MOST_COLUMNS
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
-from discreet.tables.condition_expressions import Where, read_where
+from discreet.tables.condition_language import Where, read_where
 from discreet.tables.conditions import Condition
 from discreet.tables.items import Labels, read_split
 from discreet.tables.table import read_name
@@ -573,7 +573,7 @@ Groups = Annotated[
     Listed(help="With {by}, the public groups.", beside="by", not_over_http=_COLUMNS),
 ]
 RowCondition = Annotated[
-    Where,
+    Where | Mapping[str, Any],
     Rows(
         help="Which rows count, as in \"age >= 30 and role = 'nurse'\".",
         not_over_http="The service has conditions of its own, on columns that the manifest names.",

@@ -16,8 +16,7 @@ from discreet.questions.question import Question
 from discreet.release import Release
 
 OF_ASKING = frozenset({"again", "bits", "fresh", "or_stronger", "windows"})
-"""What says how to ask, and is no part of a question: a method hands it to `ask`. Type checkers
-know these words in `ask` alone, because a `ParamSpec` takes no more keywords."""
+"""What says how to ask, and is no part of a question: a method hands it to `ask`."""
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer", covariant=True)
@@ -51,6 +50,7 @@ def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
     assert isinstance(question, type)
     assert issubclass(question, Question)
     own, takes = inspect.signature(question), question.takes
+    made: Callable[..., Question] = question
     options = OF_ASKING - takes
 
     def method(self: Asker[Any], /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
@@ -58,7 +58,7 @@ def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
         how = {name: kwargs.pop(name) for name in options & kwargs.keys()}
         with called_as(called, takes):
             try:
-                asked = question(*args, **kwargs)
+                asked = made(*args, **kwargs)
             except TypeError as error:
                 if not isinstance(error, ParameterError):
                     _require_bound(own, called, args, kwargs)

@@ -20,12 +20,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.questions.kinds import ASKED
 from discreet.questions.parameter import Parameter, parameter, parameters_of
+from discreet.randomness.chance import Bits
 from discreet.tables.conditions import Condition
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import Labels
@@ -57,7 +58,27 @@ def question(name: str) -> Callable[[Declared], Declared]:
     return declare
 
 
-class Question:
+if TYPE_CHECKING:
+    Kind = TypeVar("Kind", bound=type)
+
+    @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
+    def _declared(kind: Kind) -> Kind:
+        return kind
+
+    @_declared
+    class _HowToAsk:
+        """What methods take beside a question, for type checkers alone: they read the parameters
+        of a method off the class, and a `ParamSpec` takes no more. A class itself has none of it.
+        """
+
+        fresh: bool = parameter(default=False)
+        again: bool = parameter(default=False)
+        bits: Bits | None = parameter(default=None)
+else:
+    _HowToAsk = object
+
+
+class Question(_HowToAsk):
     """The base of all questions: parameters are read once, and written as JSON.
 
     name: of the question, in every entry point.

@@ -24,14 +24,15 @@ from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, question
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import read_where
+from discreet.tables.condition_language import read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import require_number
 from discreet.tables.questions import default_mechanism
+from discreet.tables.score_expressions import total_of
 from discreet.tables.table import Table
 from discreet.tables.total_questions import add_up
-from discreet.tables.totals import Total, range_of_totals, total_of
+from discreet.tables.totals import Total, range_of_totals
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -47,7 +47,7 @@ _BITS = 40
 _BITS_PER_SCALE = 1 / math.log(2)
 # bits of exp(-x): all of them are exact in a float
 _MANTISSA = 50
-_BITS = 128
+_PRECISION_BITS = 128
 
 
 def draw_joint(
@@ -138,7 +138,7 @@ class Cut:
 def cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> Cut:
     """The margins for lists of `count` of `size` candidates."""
     # remembered, so it must not depend on flint's precision of the moment
-    return at_precision(_BITS, lambda: _cut_margins(size, count, step, negligible))
+    return at_precision(_PRECISION_BITS, lambda: _cut_margins(size, count, step, negligible))
 
 
 def _cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> Cut:

@@ -9,7 +9,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet import Account, Charge
+from discreet.ledger import Account, Charge
+from discreet.questions import QUESTIONS as CLASSES
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
 from discreet.service.bodies import PreviewBody, WishBody, read_json
@@ -29,7 +30,6 @@ from discreet.service.keys import make_secret
 from discreet.service.manifest import Dataset
 from discreet.service.pages import Page, Visit, controls, flat, question_body, see
 from discreet.service.problems import NOT_FOUND, RefusedError
-from discreet.service.questions import takes
 from discreet.service.routes import is_whole, reply
 from discreet.service.state import Service
 from discreet.service.steward_api import used
@@ -156,7 +156,7 @@ def _ask(visit: Visit, name: str, dataset: Any, values: dict[str, str], problem:
         described=described(name, dataset),
         offered=offered,
         what=what,
-        columns=columns if takes(what, "column") else [],
+        columns=columns if "column" in CLASSES[what].takes else [],
         controls=controls(what),
         values=values,
         form=visit.form,

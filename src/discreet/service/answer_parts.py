@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from discreet import Accuracy, Counts, Release
+from discreet import Accuracy, Release
+from discreet.release import NoisyCounts as NoisyCounts
 
 _LISTS, _RANKS = ("mode", "top_k"), ("quantile", "quantiles")
 
@@ -76,7 +77,9 @@ def _first(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any])
         return None
     counts = release.counts
     if counts is not None:
-        counts = Counts(values=counts.values[:k], error=counts.error, mechanism=counts.mechanism)
+        counts = NoisyCounts(
+            values=counts.values[:k], error=counts.error, mechanism=counts.mechanism
+        )
     return replace(release, value=release.value[:k], counts=counts)
 
 

@@ -11,8 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet import (
@@ -20,19 +20,17 @@ from discreet import (
     BudgetClosedError,
     BudgetExceededError,
     EngineError,
-    KeptAnswer,
-    KeyReusedError,
     Ledger,
     LedgerError,
     ParameterError,
-    ReservationLostError,
-    ReservationRunningError,
 )
+from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
+from discreet.ledger import KeptAnswer
 from discreet.service.answer_parts import family_of, is_as_accurate, part_of
 from discreet.service.breaker import Breaker
 from discreet.service.canonical import CheckedQuestion, digest_of
 from discreet.service.datasets import Published, SourceGoneError, public_mistake
-from discreet.service.fixed_time import CURRENT, Attempt
+from discreet.service.fixed_time import Attempt
 from discreet.service.problems import (
     BUDGET_CLOSED,
     CLOSED,
@@ -104,7 +102,7 @@ class Answering:
             None if largest is None else largest.loss,
         )
         with self.breaker.admit(question.dataset) as attempt.place:
-            copy_context().run(self._run, question, analyst, attempt)
+            self._run(question, analyst, attempt)
         if attempt.late:
             self.late.add(question.dataset)
         assert attempt.number is not None
@@ -170,11 +168,11 @@ class Answering:
         return None
 
     def _run(self, question: CheckedQuestion, analyst: str, attempt: Attempt) -> None:
-        CURRENT.set(attempt)
+        ledger, whose = self._published.ledger, (question.dataset, analyst, question.windows)
         refused: RefusedError
         try:
             with self._published.session(question, analyst) as session:
-                question.ask(session)
+                question.ask(session, partial(ledger.charge, attempt, *whose))
             return
         except RefusedError as error:
             refused = error

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet import Account, Price
+from discreet.ledger import Account
 from discreet.service.answering import as_reply
 from discreet.service.async_answers import promised
 from discreet.service.bodies import PreviewBody, QuestionsBody, WishBody
@@ -23,6 +23,7 @@ from discreet.service.questions import parameters, read_number
 from discreet.service.routes import Call, Endpoint, is_whole, reply
 from discreet.service.state import Service
 from discreet.service.store import Wish
+from discreet.session import Price
 
 _MOST_SHOWN = 1000
 _MOST_KEY = 200

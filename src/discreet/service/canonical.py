@@ -19,12 +19,20 @@ from pydantic import ValidationError
 import discreet
 from discreet import ParameterError
 from discreet.questions import QUESTIONS, Question
+from discreet.questions.runner import Charge
 from discreet.service.answer_parts import family_of
 from discreet.service.manifest import Column, Dataset, labels_digest
 from discreet.service.problems import RefusedError, first_mistake, invalid
-from discreet.service.questions import Asked, Strict, Where, body_of, given, takes, written
+from discreet.service.questions import (
+    Asked,
+    Strict,
+    Where,
+    names_of,
+    read_parameters,
+    written,
+)
 
-RULES = 1
+RULES = 2
 """The version of the canonical form, raised when a form comes to mean something else."""
 # more of them are not listed in a refusal
 _MANY = 20
@@ -63,19 +71,22 @@ class CheckedQuestion:
         """The digest of the question's canonical form."""
         return digest_of(self.form)
 
-    def ask(self, session: discreet.Session) -> None:
+    def ask(self, session: discreet.Session, charge: Charge) -> None:
         """Ask it anew: the ledger, not the session, knows what was answered before, because
         other workers answer questions, too.
+
+        charge: takes its cost from the ledger.
         """
-        session.ask(self._question(), fresh=True)
+        session._ask_charged_by(self._question, charge)
 
-    def price(self, session: discreet.Session) -> discreet.Price:
+    def price(self, session: discreet.Session) -> discreet.session.Price:
         """What it costs in a session."""
-        return session.price(self._question())
+        return session.price(self._question)
 
+    @cached_property
     def _question(self) -> Question:
         """The question as a value."""
-        about = {} if self.column is None else {"column": self.column}
+        about: dict[str, Any] = {} if self.column is None else {"column": self.column}
         return QUESTIONS[self.what](**about, **self.options)
 
 
@@ -91,13 +102,17 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
     allowed = _asked_about(dataset)
     if not isinstance(what, str) or what not in allowed:
         raise invalid("/what", f"one of {', '.join(sorted(allowed))}")
-    asked = read_body(body_of(what), body)
-    column = getattr(asked, "column", None)
-    if takes(what, "column") and what not in dataset.column.get(column or "", Column()).ask:
+    own = names_of(what)
+    rest = {name: value for name, value in body.items() if name not in own}
+    asked = read_body(Asked, rest, [*own, *Asked.model_fields])
+    column = body.get("column")
+    if "column" in own and not (
+        isinstance(column, str) and what in dataset.column.get(column, Column()).ask
+    ):
         asked_for = [each for each in dataset.column if what in dataset.column[each].ask]
         raise invalid("/column", _one_of(asked_for, f"a column that {what} may be asked about"))
     windows = _windows(dataset, asked)
-    values = given(asked, what)
+    values = read_parameters(what, body)
     _require_short(dataset, values)
     _require_split(dataset, column, values)
     where = canonical_where(asked.where, dataset.column)
@@ -124,24 +139,27 @@ def _require_short(dataset: Dataset, values: Mapping[str, Any]) -> None:
             raise invalid(f"/{name}", f"at most {most:,}")
 
 
-def read_body(model: type[Strict], body: Any) -> Any:
-    """Read a body as its model. A mistake is refused without its value."""
+def read_body(model: type[Strict], body: Any, names: Sequence[str] | None = None) -> Any:
+    """Read a body as its model. A mistake is refused without its value.
+
+    names: those that a refusal lists; left out, those of the model.
+    """
     if not isinstance(body, dict):
         raise invalid("", "one JSON object")
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        wrong = _first(error, model)
+        wrong = _first(error, names or list(model.model_fields))
     raise wrong
 
 
-def _first(error: ValidationError, model: type[Strict]) -> RefusedError:
+def _first(error: ValidationError, names: Sequence[str]) -> RefusedError:
     kind, place, rule = first_mistake(error)
     if kind == "extra_forbidden":
         # the last part is the name, which is the caller's text, so it is not repeated
         place, rule = place[:-1], "an object with documented names only"
         if not place:
-            rule += f": {', '.join(model.model_fields)}"
+            rule += f": {', '.join(names)}"
     return invalid("".join(f"/{part}" for part in place), rule)
 
 
@@ -164,7 +182,7 @@ def _labels(
     dataset: Dataset, what: str, column: str | None, values: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """The public candidates of a question; none if its domain is unknown."""
-    if column is None or not takes(what, "candidates") or "limit" in values:
+    if column is None or "candidates" not in QUESTIONS[what].takes or "limit" in values:
         return ()
     declared, wanted = dataset.column[column].labels, values.get("candidates")
     if wanted is None:
@@ -199,11 +217,15 @@ def _form(
         declared = dataset.column[column]
         digest = declared.labels_digest if labels is declared.labels else labels_digest(labels)
         form["candidates"] = {"number": len(labels), "digest": digest}
-    if column is not None and takes(what, "split") and dataset.column[column].split is not None:
+    if (
+        column is not None
+        and "split" in QUESTIONS[what].takes
+        and dataset.column[column].split is not None
+    ):
         # another way to split cells would be another question
         form["split"] = dataset.column[column].split
     said = {name: value for name, value in values.items() if name not in ("candidates", "split")}
-    return form | written(said)
+    return form | written(what, said)
 
 
 def _options(
@@ -217,9 +239,13 @@ def _options(
     options: dict[str, Any] = {**values, "where": condition(where)}
     if labels:
         options["candidates"] = labels
-    if column is not None and takes(what, "split"):
-        options["split"] = dataset.column[column].split
-    return options
+    return options | {"split": split} if (split := _split(dataset, what, column)) else options
+
+
+def _split(dataset: Dataset, what: str, column: str | None) -> str | None:
+    """What the data set declares to be between the items of a cell."""
+    takes = column is not None and "split" in QUESTIONS[what].takes
+    return dataset.column[str(column)].split if takes else None
 
 
 def canonical_where(
@@ -292,7 +318,7 @@ def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, 
     return {"column": where.column, "is": [json.loads(text) for text in texts]}
 
 
-def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
+def condition(where: Sequence[Mapping[str, Any]]) -> discreet.questions.Condition | None:
     """Canonical conditions as a session takes them; None if there are none. A value
     that no condition can hold, such as half of a surrogate pair, is refused.
     """
@@ -303,7 +329,7 @@ def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
         raise invalid("/where", error.rule) from None
 
 
-def _parts(each: Mapping[str, Any]) -> list[discreet.Condition]:
+def _parts(each: Mapping[str, Any]) -> list[discreet.questions.Condition]:
     column = discreet.column(each["column"])
     if "is" in each:
         return [column.is_in(each["is"])]

@@ -15,23 +15,21 @@ from threading import Lock
 from typing import Any
 
 from discreet import (
-    Account,
-    Amount,
     BudgetExceededError,
-    Cost,
     DiscreetError,
     EngineError,
     ParameterError,
     Person,
-    Price,
     Session,
 )
+from discreet.accounting import Amount, Cost
+from discreet.ledger import Account
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.fixed_time import PacedLedger, require_small
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
-from discreet.service.questions import takes
+from discreet.session import Price
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
@@ -373,13 +371,15 @@ def _require_candidates(manifest: Manifest, name: str, column: str, session: Ses
     if not said.labels:
         return
     for what in said.ask:
-        if takes(what, "candidates"):
+        if "candidates" in CLASSES[what].takes:
             about: dict[str, Any] = {
                 "column": column,
                 "candidates": said.labels,
                 "split": said.split,
             }
-            about |= {"epsilon": Fraction(1, 100)} | ({"k": 1} if takes(what, "k") else {})
+            about |= {"epsilon": Fraction(1, 100)} | (
+                {"k": 1} if "k" in CLASSES[what].takes else {}
+            )
             # the budget may be smaller than the epsilon that is tried here
             try:
                 with suppress(BudgetExceededError):

@@ -9,13 +9,14 @@ meanwhile, or looks at the list of answers, learns nothing earlier.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet import Charge, Cost, Ledger, Loss, Release
+from discreet import Ledger, Loss, Release
+from discreet.accounting import Cost
+from discreet.ledger import Charge
 from discreet.ledger.group_commit import closing_after_failure
 from discreet.service.breaker import Place
 from discreet.service.problems import too_expensive
@@ -74,13 +75,9 @@ def next_time(period: float, passed: float) -> float:
     return period
 
 
-CURRENT: ContextVar[Attempt] = ContextVar("CURRENT")
-"""The attempt that the running thread works on."""
-
-
 class PacedLedger(Ledger):
-    """A ledger that settles charges at fixed times, and writes questions in the words
-    of the service.
+    """A ledger that settles the charges of attempts at fixed times, and writes their questions
+    in the words of the service.
 
     anchor_file: as for `Ledger`. It must be named if the ledger notes that it has one.
     """
@@ -92,17 +89,30 @@ class PacedLedger(Ledger):
                 self._require_no_anchor_file(rows)
 
     @contextmanager
-    def reserve(  # type: ignore[override]
-        self, dataset: str, loss: Any, *, request: Mapping[str, Any], **options: Any
+    def charge(
+        self,
+        attempt: Attempt,
+        dataset: str,
+        analyst: str,
+        windows: Sequence[str],
+        cost: Cost,
+        request: Mapping[str, Any],
+        *_: Any,
+        **__: Any,
     ) -> Iterator[Any]:
-        """As `Ledger.reserve`, for the current attempt."""
-        attempt = CURRENT.get()
-        require_small(loss.loss if isinstance(loss, Cost) else loss, attempt.largest)
-        named = {**request, "asked": attempt.asked}
-        options = {**options, "key": attempt.key, "replayable": True}
-        if attempt.again:
-            options["again"] = True
-        with super().reserve(dataset, loss, request=named, **options) as reservation:
+        """Charge an attempt, as a budget charges a question: by the key of the attempt."""
+        require_small(cost.loss, attempt.largest)
+        reserved = self.reserve(
+            dataset,
+            cost,
+            request={**request, "asked": attempt.asked},
+            key=attempt.key,
+            analyst=analyst,
+            window=list(windows) or None,
+            replayable=True,
+            again=attempt.again,
+        )
+        with reserved as reservation:
             attempt.number = reservation.number
             attempt.replayed = reservation.answer is not None
             if attempt.replayed:

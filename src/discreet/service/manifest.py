@@ -40,8 +40,9 @@ from discreet import (
     Session,
 )
 from discreet.ledger.address import read_address
+from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.problems import NAME, NAME_RULE, first_mistake
-from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
+from discreet.service.questions import QUESTIONS, Exact, make_loss
 
 _NAME = re.compile(NAME)
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
@@ -267,7 +268,7 @@ class Manifest:
             if not _NAME.fullmatch(analyst):
                 raise self.error([*here, "share", analyst], f"must be {NAME_RULE}")
         for what in dataset.ask:
-            if what not in QUESTIONS or takes(what, "column"):
+            if what not in QUESTIONS or "column" in CLASSES[what].takes:
                 raise self.error([*here, "ask"], "must be questions about no column")
         for column, said in dataset.column.items():
             self._check_column([*here, "column", column], said)
@@ -276,10 +277,10 @@ class Manifest:
         for what in column.ask:
             if what not in QUESTIONS:
                 raise self.error([*here, "ask"], f"must be among {', '.join(QUESTIONS)}")
-            if not takes(what, "column"):
+            if "column" not in CLASSES[what].takes:
                 rule = f"has {what}, which is about no column: ask it of {'.'.join(here[:2])}"
                 raise self.error([*here, "ask"], rule)
-            if needs_candidates(what) and column.candidates is None:
+            if CLASSES[what].needs_candidates and column.candidates is None:
                 raise self.error([*here, "ask"], f"has {what}, which needs candidates")
         column._labels = self._labels(here, column.candidates)
 

@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from discreet.questions.kinds import Choice, Flag, Kind, Listed, Numbers, Prices, Whole
+from discreet.questions.parameter import Parameter
 from discreet.service.bodies import read_bytes
 from discreet.service.downloads import visible
 from discreet.service.keys import form_token
@@ -29,7 +30,7 @@ from discreet.service.problems import (
     Problem,
     RefusedError,
 )
-from discreet.service.questions import Parameter, parameters, shown_number
+from discreet.service.questions import parameters, shown_number
 from discreet.service.routes import Call, Role, admits, is_whole, show_key
 from discreet.service.state import Service
 from discreet.service.store import Caller
@@ -295,10 +296,19 @@ def controls(what: str) -> list[Control]:
 
 
 def _control(parameter: Parameter) -> Control:
-    label = parameter.name.replace("_", " ")
-    hint = parameter.hint
-    choices, kind = _control_of(parameter.control)
-    return Control(parameter.name, label, hint, parameter.required, choices, kind)
+    choices, kind = _control_of(parameter.kind)
+    return Control(
+        name=parameter.name,
+        label=_with_spaces(parameter.name),
+        hint=parameter.help_in(_with_spaces),
+        required=parameter.required,
+        choices=choices,
+        kind=kind,
+    )
+
+
+def _with_spaces(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _control_of(kind: Kind) -> tuple[tuple[str, ...], str]:

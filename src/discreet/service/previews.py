@@ -69,7 +69,7 @@ def simulate(
     """
     ordered = sorted(counts, reverse=True)
     k = min(k, len(ordered))
-    seen = discreet.preview(
+    seen = discreet.planning.preview(
         dict(enumerate(ordered, start=1)),
         k=k,
         epsilon=epsilon,

@@ -1,20 +1,17 @@
-"""The questions that can be asked over HTTP.
+"""The questions that can be asked over HTTP: what a body may have is read off their classes.
 
-Their names and parameters are read off the methods of `Session`, so that a new
-parameter there can be used here, too. Candidates, the way to split a cell and the data
-set come from the manifest. Numbers that a guarantee rests on are text, read exactly.
+Candidates, the way to split a cell and the data set come from the manifest. Numbers that a
+guarantee rests on are text, read exactly.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -22,19 +19,15 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
-    PlainValidator,
     WithJsonSchema,
-    create_model,
 )
 
 from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
 from discreet.questions import QUESTIONS as CLASSES
-from discreet.questions.kinds import Kind
-from discreet.questions.parameter import Parameter as Stated
+from discreet.questions.kinds import parse_number, written_number
+from discreet.questions.parameter import Parameter
+from discreet.service.problems import invalid
 
-# at most three digits of an exponent, so that no number fills the memory
-_DECIMAL = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
-_RATIO = re.compile(r"-?[0-9]{1,60}/[0-9]{1,60}")
 RULE = 'a number, written as text: "0.1", "1e-6" or "1/3"'
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SCHEMA = {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": f"{RULE}."}
@@ -50,11 +43,11 @@ def read_number(value: Any) -> Fraction:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**60:
         return Fraction(value)
-    if isinstance(value, str) and (_DECIMAL.fullmatch(value) or _RATIO.fullmatch(value)):
-        try:
-            return Fraction(value)
-        except ZeroDivisionError:
-            pass
+    try:
+        if isinstance(value, str) and value == value.strip():
+            return parse_number(value, "")
+    except ParameterError:
+        pass
     raise ValueError(RULE)
 
 
@@ -83,9 +76,7 @@ def shown_number(text: str) -> str:
     >>> shown_number("3/10"), shown_number("1/3"), shown_number("2")
     ('0.3', '1/3', '2')
     """
-    number = Fraction(text)
-    short = f"{float(number):.10g}"
-    return short if "e" not in short and Fraction(short) == number else text
+    return written_number(Fraction(text))
 
 
 Exact = Annotated[
@@ -119,7 +110,7 @@ class Where(Strict):
 
 
 class Asked(Strict):
-    """The fields that every question has."""
+    """How a question is asked: what a body has beside the parameters of the question."""
 
     where: list[Where] = Field(default=[], max_length=20)
     windows: list[str] | None = Field(default=None, min_length=1, max_length=120)
@@ -132,108 +123,68 @@ class Asked(Strict):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a question: its name, the type that it has in a body, and whether
-    it must be given.
-
-    hint: its help, for a form. control: the kind that a form has a control for.
-    """
-
-    name: str
-    kind: Any
-    default: Any
-    hint: str
-    control: Kind
-
-    @property
-    def required(self) -> bool:
-        """Whether there is no default."""
-        return self.default is inspect.Parameter.empty
-
-
-@cache
 def parameters(what: str) -> tuple[Parameter, ...]:
     """The parameters of a question that are asked over HTTP, without its column."""
-    over_http = (each for each in CLASSES[what].parameters if not each.not_over_http)
-    return tuple(_over_http(each) for each in over_http if each.name != "column")
+    every = CLASSES[what].parameters
+    return tuple(each for each in every if not each.not_over_http and each.name != "column")
 
 
-def _over_http(each: Stated) -> Parameter:
-    """A parameter that a question states, as a body has it. Its kind reads the value."""
-
-    def read(value: Any) -> Any:
-        try:
-            return each.from_json(value)
-        except ParameterError as error:
-            raise ValueError(error.rule) from None
-
-    schema = each.kind.schema()
-    schema = {"anyOf": [schema, {"type": "null"}]} if each.optional else schema
-    kind = Annotated[
-        Any,
-        PlainValidator(read),
-        PlainSerializer(each.kind.to_json),
-        WithJsonSchema(schema),
-        Field(description=each.help_in(str)),
-    ]
-    default = inspect.Parameter.empty if each.required else each.default
-    return Parameter(each.name, kind, default, each.help_in(_with_spaces), each.kind)
-
-
-def _with_spaces(name: str) -> str:
-    return name.replace("_", " ")
+def names_of(what: str) -> list[str]:
+    """What the body of a question may have beside the names of `Asked`."""
+    column = ["column"] if "column" in CLASSES[what].takes else []
+    return ["what", *column, *(each.name for each in parameters(what))]
 
 
 @cache
-def takes(what: str, name: str) -> bool:
-    """Whether a question has a parameter of this name."""
-    return name in CLASSES[what].takes
-
-
-@cache
-def needs_candidates(what: str) -> bool:
-    """Whether a question requires public candidates."""
-    return CLASSES[what].needs_candidates
-
-
-@cache
-def body_of(what: str) -> type[Asked]:
-    """The model of a question's body."""
-    fields: dict[str, Any] = {"what": (Literal[what], ...)}
-    if takes(what, "column"):
-        fields["column"] = (str, Field(max_length=200))
+def schema_of(what: str) -> dict[str, Any]:
+    """The JSON schema of a question's body."""
+    schema = Asked.model_json_schema(ref_template="#/components/schemas/{model}")
+    properties: dict[str, Any] = {"what": {"const": what, "type": "string"}}
+    if "column" in CLASSES[what].takes:
+        properties["column"] = {"type": "string", "maxLength": 200}
     for each in parameters(what):
-        fields[each.name] = (each.kind, ... if each.required else each.default)
-    title = "".join(word.capitalize() for word in what.split("_"))
-    model: type[Asked] = create_model(title, __base__=Asked, **fields)
-    return model
-
-
-def given(question: Asked, what: str) -> dict[str, Any]:
-    """The parameters that differ from their defaults, because a question with a default
-    written out is the same question.
-    """
-    values = {each.name: getattr(question, each.name) for each in parameters(what)}
-    left_out = {each.name: each.default for each in parameters(what) if not each.required}
-    return {
-        name: value
-        for name, value in values.items()
-        if not (name in left_out and value == left_out[name])
+        kind = each.kind.schema()
+        kind = {"anyOf": [kind, {"type": "null"}]} if each.optional else kind
+        default = {} if each.required else {"default": _written(each, each.default)}
+        properties[each.name] = kind | {"description": each.help_in(str)} | default
+    required = [name for name in ("what", "column") if name in properties]
+    return schema | {
+        "title": CLASSES[what].__name__,
+        "properties": properties | schema["properties"],
+        "required": required + [each.name for each in parameters(what) if each.required],
     }
 
 
-def written(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON: exact numbers as reduced fractions in text."""
-    return {name: _written(value) for name, value in values.items()}
+def read_parameters(what: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a question that differ from their defaults, because a question with
+    a default written out is the same question.
+    """
+    found, wrong = {}, None
+    for each in parameters(what):
+        if each.name not in body:
+            if each.required:
+                raise invalid(f"/{each.name}", "given")
+            continue
+        try:
+            found[each.name] = each.from_json(body[each.name])
+        except ParameterError as error:
+            wrong = invalid(f"/{each.name}", error.rule)
+            break
+    # raised out here, so that the value does not hang on to it
+    if wrong is not None:
+        raise wrong
+    default = {each.name: each.default for each in parameters(what)}
+    return {name: value for name, value in found.items() if value != default[name]}
 
 
-def _written(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, (list, tuple)):
-        return [_written(part) for part in value]
-    return value
+def written(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON, each in its only spelling."""
+    known = {each.name: each for each in parameters(what)}
+    return {name: _written(known[name], value) for name, value in values.items()}
+
+
+def _written(parameter: Parameter, value: Any) -> Any:
+    return value if value is None else parameter.kind.to_json(value)
 
 
 def make_loss(epsilon: Fraction | None, delta: Fraction | None, rho: Fraction | None) -> Loss:

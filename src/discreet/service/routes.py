@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 import discreet
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid
-from discreet.service.questions import QUESTIONS, Strict, body_of
+from discreet.service.questions import QUESTIONS, Strict, schema_of
 from discreet.service.state import Service
 from discreet.service.store import Caller
 
@@ -191,12 +191,14 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 def _schema(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     if endpoint.questions:
-        return {"oneOf": [_named(body_of(what), schemas) for what in QUESTIONS]}
-    return _named(endpoint.body, schemas)
+        return {"oneOf": [_named(dict(schema_of(what)), schemas) for what in QUESTIONS]}
+    assert endpoint.body is not None
+    schema = endpoint.body.model_json_schema(ref_template="#/components/schemas/{model}")
+    return _named(schema, schemas)
 
 
-def _named(model: Any, schemas: dict[str, Any]) -> dict[str, str]:
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+def _named(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, str]:
+    """Note a schema by its title, and refer to it."""
     schemas.update(schema.pop("$defs", {}))
-    schemas[model.__name__] = schema
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+    schemas[schema["title"]] = schema
+    return {"$ref": f"#/components/schemas/{schema['title']}"}

@@ -17,15 +17,15 @@ from starlette.responses import Response
 
 from discreet import (
     ZCDP,
-    Account,
     ApproxDP,
     BudgetExceededError,
-    LedgerDamagedError,
     LedgerError,
     Loss,
     ParameterError,
     PureDP,
 )
+from discreet.errors import LedgerDamagedError
+from discreet.ledger import Account
 from discreet.service.bodies import (
     BudgetBody,
     DecisionBody,

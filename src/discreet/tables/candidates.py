@@ -36,7 +36,7 @@ from discreet.tables.duckdb_counting import (
     together,
 )
 from discreet.tables.items import ITEM, Items, Labels, kind_name, require_spelling
-from discreet.tables.table import Table
+from discreet.tables.table import Table, as_frame
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -120,7 +120,7 @@ def _right_labels(
 ) -> tuple[Callable[[Any], bool], str]:
     import narwhals as nw
 
-    if kind in (nw.String, nw.Categorical, nw.Enum):
+    if kind in (nw.String, nw.Enum):
         return _is_text, "text, as the column is"
     if kind == nw.Decimal:
         return _is_decimal, "whole numbers or Decimals, as the column is"
@@ -227,7 +227,7 @@ def require_same(table: Table, items: Items, public: Table, label: str, owner: s
                 together(table, items.column, public, label)
                 return
             # Cells of Python objects would be looked into as lists: not before the charge.
-            empty = replace(table, frame=table.frame.head(0), listed=frozenset())
+            empty = replace(table, frame=table.frame.head(0), loader=None, listed=frozenset())
             left, right = items.rows(empty, OneRow()), _listed(public, label)
             left.join(right, on=ITEM, how="left").collect_schema()
     except Exception:
@@ -305,13 +305,8 @@ class CountHistogram:
 
     def _counted(self) -> nw.LazyFrame[Any]:
         """Each candidate with its count, as it was kept, or as the engine counts it again."""
-        import narwhals as nw
-
         kept = self._kept
-        rows: nw.LazyFrame[Any] = (
-            _counted_public(*self._asked) if kept is None else nw.from_native(kept)
-        )
-        return rows
+        return _counted_public(*self._asked) if kept is None else as_frame(kept)
 
     def __enter__(self) -> CountHistogram:
         return self

@@ -14,7 +14,8 @@
     value       = number | 'text' | word | true | false | date 'text' | timestamp 'text'
 
 Nothing is evaluated and no SQL text is made: what is typed becomes a tree
-(conditions.py).
+(conditions.py). `read_where` takes what a caller may give as `where`: text, or a condition
+that is made with `discreet.column`. It is read before anything is charged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.tables.conditions import (
@@ -88,6 +89,28 @@ def condition_on(text: str, columns: Collection[str], owner: str) -> Condition:
     names one of them is no value, because two columns cannot be compared.
     """
     return require_reasonable(_Parser(text, columns, owner).parse(), owner)
+
+
+Where = str | Condition
+"""A condition on single rows, in one of its two spellings."""
+
+_RULE = "a condition on single rows: text, or made with discreet.column"
+
+
+def read_where(where: Any, owner: str, columns: Collection[str] = ()) -> Condition | None:
+    """The condition, whichever way it was written, on a table with these columns."""
+    if where is None:
+        return None
+    if isinstance(where, str):
+        return condition_on(where, columns, owner)
+    if isinstance(where, Condition):
+        return require_reasonable(where, owner)
+    hint = "For example \"age >= 30 and role = 'nurse'\"."
+    if type(where).__name__ == "Expr":
+        hint = "Write discreet.column('age') in the place of col('age')."
+    elif callable(getattr(where, "to_list", None)) or hasattr(where, "__array__"):
+        hint = "A column of truth values pairs rows by their position; say what must hold in a row."
+    raise ParameterTypeError(owner, "where", _RULE, where, hint)
 
 
 @dataclass(frozen=True, slots=True)

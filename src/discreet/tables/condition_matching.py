@@ -28,7 +28,6 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -83,10 +82,7 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
     try:
         with table.turn:
             matched = compiled(condition, table, owner)
-            if table.frame.implementation.is_polars():
-                # Polars compares types only when it runs, also on no rows.
-                _without_rows(table.frame).filter(matched).collect()
-            elif table.frame.implementation.is_ibis():
+            if table.frame.implementation.is_ibis():
                 # Only the database itself knows what it compares: an enumeration looks like text.
                 table.frame.head(0).filter(matched).select(nw.len()).collect()
             else:
@@ -117,19 +113,6 @@ def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
     except Exception:
         return False
     return True
-
-
-def _without_rows(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """A table on Polars with these columns and nothing behind them.
-
-    `head(0)` of a lazy frame is not that: before 2.0 Polars runs whatever the frame is
-    made of.
-    """
-    import narwhals as nw
-
-    native = frame.to_native()
-    empty: nw.LazyFrame[Any] = nw.from_native(type(native)(schema=native.collect_schema()))
-    return empty
 
 
 class _Matcher:
@@ -264,18 +247,11 @@ class _Matcher:
             if (moment.tzinfo is not None) != zoned:
                 rule = "a time with its zone, such as '2025-03-01 09:30+00:00'," if zoned else ""
                 self._refuse(rule or "a time without a zone", column, str(moment))
-            return _compare_time(column, kind, sign, self._in_zone(moment, kind))
+            return _compare_time(column, kind, sign, moment)
         if zoned:
             rule = "a time with its zone, such as '2025-03-01 00:00+00:00'"
             self._refuse(rule, column, str(moment))
         return _compare_days(column, kind, sign, moment)
-
-    def _in_zone(self, moment: datetime, kind: nw.dtypes.DType) -> datetime:
-        """The same moment in the column's own zone, which Polars insists on."""
-        name = getattr(kind, "time_zone", None)
-        if name is None or not self._table.frame.implementation.is_polars():
-            return moment
-        return moment.astimezone(ZoneInfo(str(name)))
 
     def _compare_text(
         self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
@@ -438,7 +414,7 @@ def _any(parts: list[nw.Expr]) -> nw.Expr:
 def _is_text(kind: nw.dtypes.DType) -> bool:
     import narwhals as nw
 
-    return kind in (nw.String, nw.Categorical, nw.Enum)
+    return kind in (nw.String, nw.Enum)
 
 
 def _parsed(kind: type[date], text: str) -> date | None:

@@ -5,11 +5,9 @@ other rows. Nothing in a row can make it fail: a cell that is empty, or that can
 compared with the value, leaves the comparison *unknown*; `not` of unknown is unknown,
 as in SQL; and a row counts only where the whole condition is true.
 
-The same tree is written in three ways, which mean the same: as text, `age >= 30 and
-role = 'nurse'` (condition_language.py); with this builder, `column("age") >= 30`; and
-as a Narwhals expression whose every step has a place in the tree
-(condition_expressions.py). condition_matching.py turns the tree into what an engine
-computes.
+The same tree is written in two ways, which mean the same: as text, `age >= 30 and
+role = 'nurse'` (condition_language.py), and with this builder, `column("age") >= 30`.
+condition_matching.py turns the tree into what an engine computes.
 """
 
 from __future__ import annotations
@@ -33,8 +31,6 @@ Value = Fraction | str | bool | date
 
 OPPOSITE: dict[Sign, Sign] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """What is true of a comparable cell exactly where the sign is not."""
-MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-"""The sign from the other side: 3 < age is age > 3."""
 
 MOST_VALUES = 1000
 MOST_COMPARISONS = 100

@@ -11,7 +11,6 @@ do: they differ between engines and versions, and from run to run.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from discreet.literals import PERSON_RULES, PersonRule
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Chance
 from discreet.tables.items import Items, kind_name, require_spelling
-from discreet.tables.table import Table
+from discreet.tables.table import Table, as_frame
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -61,7 +60,7 @@ def _require_written(got: int, name: str, table: Table, column: str, owner: str)
     import narwhals as nw
 
     kind = table.schema[column]
-    written = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean) or kind.is_numeric()
+    written = kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_numeric()
     if not written:
         # Engines cannot write every day, time or byte as text.
         rule = "left out where a person is not text or a number"
@@ -205,33 +204,14 @@ def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     The guarantee holds for any function. Nobody can choose items by their hash, because
     the text begins with a secret key.
     """
-    import narwhals as nw
-
     native, engine = pairs.to_native(), pairs.implementation
-    if engine.is_polars():
-        native = _digested_in_python(native)
-    elif engine.is_ibis():
+    if engine.is_ibis():
         native = native.mutate(**{_DIGEST: _in_the_database(native[_TEXT])})
     elif engine.is_duckdb():
         native = native.project(f"*, md5({_TEXT}) as {_DIGEST}")
     else:
         native = native.selectExpr("*", f"md5({_TEXT}) as {_DIGEST}")
-    digested: nw.LazyFrame[Any] = nw.from_native(native)
-    return digested
-
-
-def _digested_in_python(native: Any) -> Any:
-    """Polars has no hash that is the same tomorrow. A microsecond for each pair in
-    Python needs no second engine beside it.
-    """
-    import polars
-
-    def digest(texts: polars.Series) -> polars.Series:
-        digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
-        return polars.Series(texts.name, digests, polars.String)
-
-    column = polars.col(_TEXT).map_batches(digest, return_dtype=polars.String, is_elementwise=True)
-    return native.with_columns(column.alias(_DIGEST))
+    return as_frame(native)
 
 
 def _in_the_database(text: Any) -> Any:

@@ -47,56 +47,32 @@ from discreet.tables.items import (
     whole_limits,
     with_person,
 )
-from discreet.tables.table import Table
+from discreet.tables.table import Table, as_frame
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 
-def among(
-    rows: nw.LazyFrame[Any], column: str, wanted: list[Any], kind: nw.dtypes.DType
-) -> nw.LazyFrame[Any]:
+def among(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
     """The rows whose value is among the wanted labels. `column` is an internal name."""
     import narwhals as nw
 
     if len(wanted) > MANY and can_be_listed(wanted):
         if rows.implementation.is_duckdb():
-            native = rows.to_native().filter(is_among(column, wanted))
-            kept: nw.LazyFrame[Any] = nw.from_native(native)
-            return kept
+            return as_frame(rows.to_native().filter(is_among(column, wanted)))
         if rows.implementation.is_spark_like():
             return _on_spark(rows, column, wanted)
-    return rows.filter(is_one_of(nw.col(column), wanted, rows, kind))
-
-
-def is_one_of(
-    cell: nw.Expr, wanted: list[Any], rows: nw.LazyFrame[Any], kind: nw.dtypes.DType
-) -> nw.Expr:
-    """Whether a cell of these rows is one of some values, which a cell of this kind can be."""
-    import narwhals as nw
-
-    if not (rows.implementation.is_polars() and isinstance(kind, nw.Decimal)):
-        return cell.is_in(wanted)
-    import polars
-
-    # before 2.0 Polars compares decimals only where all have the same digits
-    values = polars.Series(wanted, dtype=polars.Decimal(kind.precision, kind.scale))
-    return cell.is_in(nw.from_native(values, series_only=True))
+    return rows.filter(nw.col(column).is_in(wanted))
 
 
 def _on_spark(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
     """By a join with a small table, which comes to Spark as one long text, not row by row."""
-    import narwhals as nw
-
     frame, name = rows.to_native(), f"{column}_wanted"
     kind = "bigint" if type(wanted[0]) is int else "string"
     text = frame.sparkSession.createDataFrame([(in_one_text(wanted),)], "text string")
     small = text.selectExpr(f"explode(split(text, '{BETWEEN}')) as label")
     small = small.selectExpr(f"cast(label as {kind}) as {name}")
-    kept: nw.LazyFrame[Any] = nw.from_native(
-        frame.join(small.hint("broadcast"), frame[column] == small[name], "left_semi")
-    )
-    return kept
+    return as_frame(frame.join(small.hint("broadcast"), frame[column] == small[name], "left_semi"))
 
 
 _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("value", "count", "bin"))
@@ -122,7 +98,7 @@ def count_candidates(
         return [0] * len(candidates)
 
     def query() -> nw.LazyFrame[Any]:
-        rows = among(items.rows(table, unit), ITEM, wanted, kind)
+        rows = among(items.rows(table, unit), ITEM, wanted)
         return returnable(_counted(rows, unit) if cap is None else _capped(rows, cap), kind)
 
     plain = cap is None and is_plain(table, items)
@@ -228,23 +204,7 @@ def count_bins(
     reached = [float(edge) for edge in edges]
     if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
         return guarded(table, lambda: count_between(table, unit, column, reached, rule))
-    return _count_in(
-        table, unit, column, rule, lambda values: _reaching(values, reached), len(edges) + 1
-    )
-
-
-def _reaching(values: nw.LazyFrame[Any], edges: list[float]) -> nw.LazyFrame[Any]:
-    """For each value how many edges it reaches."""
-    import narwhals as nw
-
-    if not values.implementation.is_polars():
-        return values.select(_place(edges, 0).alias(_BIN))
-    import polars
-
-    # Polars looks a value up in a list, and takes much longer to read so many comparisons.
-    place = polars.lit(polars.Series(edges)).search_sorted(polars.col(_VALUE), side="right")
-    found: nw.LazyFrame[Any] = nw.from_native(values.to_native().select(place.alias(_BIN)))
-    return found
+    return _count_in(table, unit, column, rule, _place(reached, 0), len(edges) + 1)
 
 
 def _place(edges: list[float], first: int) -> nw.Expr:
@@ -293,9 +253,7 @@ def count_grid(table: Table, unit: Unit, column: str, grid: Grid, rule: Rule) ->
     # a ceiling by the floor, which every engine knows
     passed = ((grid.slack - near) / float(grid.step)).floor()
     rank = (reached - passed).clip(0, 2 * grid.size - 2).cast(nw.Int64)
-    return _count_in(
-        table, unit, column, rule, lambda values: values.select(rank.alias(_BIN)), 2 * grid.size - 1
-    )
+    return _count_in(table, unit, column, rule, rank, 2 * grid.size - 1)
 
 
 def _rank_in_words(grid: Grid) -> str:
@@ -308,18 +266,13 @@ def _rank_in_words(grid: Grid) -> str:
 
 
 def _count_in(
-    table: Table,
-    unit: Unit,
-    column: str,
-    rule: Rule,
-    placed: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]],
-    places: int,
+    table: Table, unit: Unit, column: str, rule: Rule, place: nw.Expr, places: int
 ) -> list[int]:
     import narwhals as nw
 
     def query() -> nw.LazyFrame[Any]:
-        values = _values(table, unit, column, rule)
-        return placed(values).group_by(_BIN).agg(nw.len().alias(COUNT))
+        placed = _values(table, unit, column, rule).select(place.alias(_BIN))
+        return placed.group_by(_BIN).agg(nw.len().alias(COUNT))
 
     found = dict(run(table, query, [_BIN, COUNT]))
     return [int(found.get(place, 0)) for place in range(places)]
@@ -408,11 +361,7 @@ def require_names(table: Table, items: Items, owner: str) -> None:
     import narwhals as nw
 
     kind, column = items.kind(table), items.column
-    if not (
-        kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
-        or kind.is_integer()
-        or kind.is_float()
-    ):
+    if not (kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
         hint = "Give candidates, or make it text."
         rule = "a column of text, numbers or truth values where there are no candidates"
         raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)

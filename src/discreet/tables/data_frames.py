@@ -1,8 +1,9 @@
 """Data frames in memory as DuckDB sees them: Arrow tables that it can read whatever is
 in their rows.
 
-Only pandas columns of Python objects become text when a table is opened; lists in them
-are looked into by the questions that ask for items, after the charge.
+pandas columns of Python objects become text when a table is opened; lists in them are
+looked into by the questions that ask for items, after the charge. A lazy frame of Polars
+is collected by the first question that is paid for.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def as_relation(
         raise ParameterError(owner, "table", "a table with columns", "one without")
     require_different([str(name) for name in frame.columns], owner, "table")
     try:
-        arrow = _pandas_as_arrow(frame) if frame.implementation.is_pandas() else frame.to_arrow()
+        arrow = _as_arrow(frame)
         for name in sorted(lists):
             cells = frame.to_native().iloc[:, arrow.column_names.index(name)]
             arrow = arrow.append_column(list_name(name), _lists(cells))
@@ -56,6 +57,50 @@ def as_relation(
         "made of columns that Arrow and DuckDB can hold",
         type(frame.to_native()).__name__,
     )
+
+
+def _as_arrow(frame: nw.DataFrame[Any]) -> Any:
+    """A data frame as an Arrow table."""
+    if frame.implementation.is_pandas():
+        return _pandas_as_arrow(frame)
+    if frame.implementation.is_polars():
+        # with text as Polars itself holds it; in the usual form it would be copied
+        level = import_module("polars").CompatLevel.newest()
+        return frame.to_native().to_arrow(compat_level=level)
+    return frame.to_arrow()
+
+
+def without_rows(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """A Polars frame with the same columns and nothing behind them."""
+    import narwhals as nw
+
+    schema = frame.to_native().collect_schema()
+    empty: nw.DataFrame[Any] = nw.from_native(import_module("polars").DataFrame(schema=schema))
+    return empty
+
+
+def unread_columns(
+    empty: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str
+) -> frozenset[str]:
+    """The columns of a Polars frame that Arrow or DuckDB has no type for, such as Python
+    objects and numbers of 128 bits.
+
+    empty: the frame without rows.
+    """
+
+    def is_read(columns: nw.DataFrame[Any]) -> bool:
+        # Arrow takes the addresses of Python objects for bytes
+        if any("Object" in str(kind) for kind in columns.schema.values()):
+            return False
+        try:
+            as_relation(columns, connection, owner)
+        except ParameterTypeError:
+            return False
+        return True
+
+    if is_read(empty):
+        return frozenset()
+    return frozenset(name for name in empty.columns if not is_read(empty[name].to_frame()))
 
 
 def _readable(table: Any) -> Any:

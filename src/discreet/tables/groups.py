@@ -17,9 +17,9 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
-from discreet.release import Counts, Release
+from discreet.release import NoisyCounts, Release
 from discreet.tables.candidates import read_labels, require_kind
-from discreet.tables.counting import comparable, is_one_of
+from discreet.tables.counting import comparable
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import Items, read_items
 from discreet.tables.table import Table
@@ -69,12 +69,12 @@ class Groups:
         if not own:
             return rows.head(0)
         cell = nw.col(self.items.column)
-        if kind in (nw.Categorical, nw.Enum):
+        if kind == nw.Enum:
             cell = cell.cast(nw.String)
         # 0 in the rows of groups before, 1 in those of this group, nothing in all others
-        place: nw.Expr = nw.when(is_one_of(cell, own, rows, kind)).then(nw.lit(_OWN))
+        place: nw.Expr = nw.when(cell.is_in(own)).then(nw.lit(_OWN))
         if before:
-            earlier = is_one_of(cell, before, rows, kind)
+            earlier = cell.is_in(before)
             place = nw.coalesce(nw.when(earlier).then(nw.lit(0)), place)
         rows = rows.with_columns(place.alias(_PLACE)).filter(~nw.col(_PLACE).is_null())
         if isinstance(unit, OneRow):
@@ -123,7 +123,7 @@ def prepare_groups(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> 
     def answer(bits: Bits | None) -> Release:
         releases = [prepared.answer(bits) for prepared in every]
         pairs = zip(groups.labels, releases, strict=True)
-        value = [(label, release.value) for label, release in pairs]
+        value = {label: release.value for label, release in pairs}
         return replace(releases[0], value=value, counts=_together(releases))
 
     return replace(every[0], answer=answer, accuracy=_of_all(every))
@@ -137,7 +137,7 @@ def _of_all(every: Sequence[Prepared]) -> Callable[[Fraction], Accuracy] | None:
     return lambda failure: replace(one(failure / len(every)), failure_probability=failure)
 
 
-def _together(releases: Sequence[Release]) -> Counts | None:
+def _together(releases: Sequence[Release]) -> NoisyCounts | None:
     """The counts of all groups; their error is that of each group by itself."""
     stated = [release.counts for release in releases if release.counts is not None]
     if len(stated) < len(releases):

@@ -24,7 +24,7 @@ from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.lines import list_name
 from discreet.tables.postgresql_rows import is_postgresql, with_bytes_compared
-from discreet.tables.table import Table
+from discreet.tables.table import Table, as_frame
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -44,9 +44,9 @@ def cell_number(table: Table, column: str) -> nw.Expr:
     import narwhals as nw
 
     value, kind = nw.col(column), table.schema[column]
-    if kind in (nw.Categorical, nw.Enum):
+    if kind == nw.Enum:
         value = value.cast(nw.String)
-    if kind in (nw.String, nw.Categorical, nw.Enum):
+    if kind in (nw.String, nw.Enum):
         value = _plain_decimal(value, table.decimal)
     elif kind == nw.Decimal and table.frame.implementation.is_ibis():
         value = _within_floats(value)
@@ -161,12 +161,7 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
         # It looks like text, but candidates would be read as JSON, and fail on some row.
         rule, got = "made text in a query first where it is of JSON", column
         raise ParameterTypeError(owner, "column", rule, got)
-    if (
-        column in table.plain
-        or not _is_of_text(table.schema[column])
-        or table.frame.implementation.is_polars()
-    ):
-        # Polars knows no collations
+    if column in table.plain or not _is_of_text(table.schema[column]):
         return
     with table.turn:
         confused = _confuses(table, column)
@@ -283,7 +278,7 @@ class Items:
         rows = table.rows.select(*person_column(unit), self._cells(table, unit).alias(ITEM))
         rows = with_person(rows, table, unit)
         rows = rows.explode(ITEM) if self.is_ballot(table) else rows
-        if kind in (nw.Categorical, nw.Enum):
+        if kind == nw.Enum:
             # Categories of two tables can only be compared as text.
             rows = rows.with_columns(nw.col(ITEM).cast(nw.String))
         if kind == nw.String and rows.implementation.is_ibis():
@@ -307,13 +302,8 @@ class Items:
 
 def _compared_by_bytes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """The items without a collation that the database may have been given after it was asked."""
-    import narwhals as nw
-
     native = rows.to_native()
-    plain: nw.LazyFrame[Any] = nw.from_native(
-        with_bytes_compared(native, ITEM) if is_postgresql(native) else native
-    )
-    return plain
+    return as_frame(with_bytes_compared(native, ITEM)) if is_postgresql(native) else rows
 
 
 def _pieces(cells: nw.Expr, kind: nw.dtypes.DType, split: str) -> nw.Expr:
@@ -375,7 +365,7 @@ def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
     import narwhals as nw
 
     read_split(split, "split", owner)
-    if kind not in (nw.String, nw.Categorical, nw.Enum):
+    if kind not in (nw.String, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
         raise ParameterError(owner, "split", "left out where the column is not text", got)
 
@@ -386,7 +376,7 @@ def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     """
     import narwhals as nw
 
-    known = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
+    known = kind in (nw.String, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
     if not known or kind == nw.UInt128:
         rule = "a column of text, numbers of at most 64 bits, truth values or dates"
         hint = "Make it a column of days first." if kind == nw.Datetime else ""
@@ -397,7 +387,7 @@ def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     """Refuse lists whose items engines compare in different ways, such as 0.0 and -0.0."""
     import narwhals as nw
 
-    simple = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_integer()
+    simple = kind in (nw.String, nw.Enum, nw.Boolean, nw.Date) or kind.is_integer()
     if not simple or kind == nw.UInt128:
         rule = "lists of text, whole numbers, days or truth values, if it has lists"
         got = f"{column}, of lists of {kind_name(kind)}"

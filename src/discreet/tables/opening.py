@@ -2,9 +2,9 @@
 
 A file is read by DuckDB, in a way that no row can change how the others are read: see
 `delimited` and `json_lines`. Columns of CSV and JSON are all text, because a type that
-is guessed from the data would depend on a person. Data frames in memory that have no
-lazy engine of their own (pandas, Arrow) are read by DuckDB, too (`data_frames`), which
-computes nothing before a question is paid for.
+is guessed from the data would depend on a person. Data frames in memory (pandas, Polars,
+Arrow) are read by DuckDB, too (`data_frames`), which computes nothing before a question
+is paid for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from discreet.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from discreet.tables.data_frames import as_relation, mixed_columns
+from discreet.tables.data_frames import (
+    as_relation,
+    mixed_columns,
+    unread_columns,
+    without_rows,
+)
 from discreet.tables.delimited import HeaderError, columns_of, read_delimited, read_headers
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.engine import Plans
@@ -51,7 +56,7 @@ from discreet.tables.files import (
 from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
-from discreet.tables.table import TURN, Table, require_foreign
+from discreet.tables.table import TURN, Table, as_frame, require_foreign
 from discreet.tables.valid_cells import castable_relation, far_columns, with_valid_cells
 from discreet.versions import require, require_makers
 
@@ -59,7 +64,7 @@ if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
-_LAZY = ("POLARS", "DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
+_LAZY = ("DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
 _COLUMNS = "Hand over a query that renames or leaves out the others, or casts them."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
 
@@ -114,10 +119,9 @@ def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> T
         opened = _open_frame(source, owner, beside)
     lazy = opened.frame
     require_foreign(opened.schema, "table", owner)
-    if not lazy.implementation.is_polars():
-        if find_spec("pyarrow") is None:
-            raise MissingExtraError("Reading tables", "tables")
-        require("pyarrow")
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("Reading tables", "tables")
+    require("pyarrow")
     if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
         raise ParameterError(owner, "candidates", rule, lazy.implementation.name)
@@ -137,9 +141,10 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
         # not a table at all, or one with two columns of the same name
         hint = _frame_hint(source)
         raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__, hint) from None
-    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
+    if isinstance(frame, nw.DataFrame) or frame.implementation.is_polars():
         connection = connection or connect("Reading data frames")
-        return _of_frame(frame, connection, owner)
+        read = _of_polars if frame.implementation.is_polars() else _of_frame
+        return read(frame, connection, owner)
     if frame.implementation.name not in _LAZY:
         # Narwhals knows more engines than were ever shown hostile rows
         raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__)
@@ -150,7 +155,7 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
         if lazy.implementation.is_ibis() and is_postgresql(native):
             schema = read_kinds(native, schema, owner)
         far = far_columns(native) if lazy.implementation.is_duckdb() else frozenset()
-        return Table(lazy, schema, connection, far=far)
+        return Table(lazy, schema, connection, unread=far)
     except ParameterError:
         raise
     except Exception:
@@ -190,19 +195,43 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
         frame = nw.from_native(frame.to_native().copy(), eager_only=True)
         mixed = mixed_columns(frame)
         index = frozenset(name for name in frame.to_native().index.names if isinstance(name, str))
-    plain = as_relation(frame, connection, owner)
 
     @cache
-    def lister(names: frozenset[str]) -> nw.LazyFrame[Any]:
-        lists: nw.LazyFrame[Any] = nw.from_native(as_relation(frame, connection, owner, names))
-        return lists
+    def loader(lists: frozenset[str]) -> nw.LazyFrame[Any]:
+        return as_frame(as_relation(frame, connection, owner, lists))
 
-    lazy: nw.LazyFrame[Any] = nw.from_native(plain)
-    schema = dict(lazy.collect_schema())
+    opened = _of_relation(loader(frozenset()).to_native(), connection)
     # Arrow knows no collations
-    return Table(
-        lazy, schema, connection, plain=_Anything(), mixed=mixed, index=index, lister=lister
-    )
+    return replace(opened, plain=_Anything(), mixed=mixed, index=index, loader=loader)
+
+
+def _of_polars(
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any],
+    connection: duckdb.DuckDBPyConnection,
+    owner: str,
+) -> Table:
+    """A frame of Polars. A lazy one may fail because of a row, so the first question that
+    is paid for collects it.
+    """
+    import narwhals as nw
+
+    known = frame.collect_schema()
+    empty = without_rows(frame)
+    unread = unread_columns(empty, connection, owner)
+    if unread:
+        read = [nw.nth(place) for place, name in enumerate(known) if name not in unread]
+        frame, empty = frame.select(*read), empty.select(*read)
+
+    @cache
+    def loader(lists: frozenset[str]) -> nw.LazyFrame[Any]:
+        rows = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        if rows.schema != empty.schema:
+            raise TypeError("not the columns that were stated")
+        return as_frame(as_relation(rows, connection, owner))
+
+    opened = _of_relation(as_relation(empty, connection, owner), connection)
+    schema = {**known, **opened.schema}
+    return replace(opened, schema=schema, plain=_Anything(), loader=loader, unread=unread)
 
 
 def _open_file(
@@ -324,18 +353,11 @@ def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw
     """The same rows in memory, for a connection that may not read files. Only public
     tables come here.
     """
-    import narwhals as nw
-
-    moved: nw.LazyFrame[Any] = nw.from_native(
-        connection.from_arrow(rows.collect("pyarrow").to_native())
-    )
-    return moved
+    return as_frame(connection.from_arrow(rows.collect("pyarrow").to_native()))
 
 
 def _of_relation(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> Table:
-    import narwhals as nw
-
-    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    frame = as_frame(relation)
     return Table(frame, dict(frame.collect_schema()), connection)
 
 
@@ -353,9 +375,7 @@ def _of_delimited(
     headers = read_headers(files, file.form)
 
     def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
-        rows: nw.LazyFrame[Any] = nw.from_native(
-            read_delimited(connection, headers, file.form, columns)
-        )
+        rows = as_frame(read_delimited(connection, headers, file.form, columns))
         return rows if home is connection else _moved(rows, home)
 
     schema = dict.fromkeys(columns_of(headers), nw.String())
@@ -391,7 +411,7 @@ def _of_lines(
     patterns = [escape(file) for file in files]
 
     def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
-        rows: nw.LazyFrame[Any] = nw.from_native(read_objects(connection, patterns, columns, lists))
+        rows = as_frame(read_objects(connection, patterns, columns, lists))
         return rows if home is connection else _moved(rows, home)
 
     # they have no columns, but have to be there

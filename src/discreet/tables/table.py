@@ -49,8 +49,9 @@ class Table:
         these; `frame` has none of them then.
     mixed: columns of Python objects, whose cells may be lists.
     index: what the index of a pandas frame is called, which is no column.
-    lister: from some of these columns to the frame that has them as lists, too.
-    far: columns of times that the engine fails to read where one is too far away.
+    loader: of data frames, from some of these columns to the frame that has them as
+        lists, too; `frame` has no rows where the data frame is a lazy one.
+    unread: columns that the engine fails to read because of a row, or cannot hold.
     listed: columns that a question asks for as lists.
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
@@ -75,10 +76,10 @@ class Table:
     )
     mixed: frozenset[str] = field(default=frozenset(), repr=False)
     index: frozenset[str] = field(default=frozenset(), repr=False)
-    lister: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(
+    loader: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
     )
-    far: frozenset[str] = field(default=frozenset(), repr=False)
+    unread: frozenset[str] = field(default=frozenset(), repr=False)
     listed: frozenset[str] = field(default=frozenset(), repr=False)
     group: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
@@ -92,15 +93,13 @@ class Table:
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:
-        """The rows that count. Where cells of Python objects are asked for as lists,
-        they are read now.
+        """The rows that count. A lazy data frame is collected now, and cells of Python
+        objects that are asked for as lists are read now.
         """
         return self.once("rows", self._rows)
 
     def _rows(self) -> nw.LazyFrame[Any]:
-        frame = self.frame
-        if self.lister is not None and self.listed:
-            frame = self.lister(self.listed)
+        frame = self.frame if self.loader is None else self.loader(self.listed)
         frame = frame if self.where is None else frame.filter(self.where)
         return frame if self.group is None else self.group(frame)
 
@@ -173,23 +172,16 @@ class Table:
         if self._is_pattern(column):
             rule, hint = "a column whose name is no pattern to the engine", "Rename it first."
             raise ParameterError(owner, name, rule, column, hint)
-        if self.reader is None and str(self.schema[column]) == "Object":
-            rule = "a column of one type"
-            hint = "In a column of Python objects 1 and '1' would be two; make it text first."
-            raise ParameterTypeError(owner, name, rule, column, hint)
-        if column in self.far:
+        if column in self.unread:
             rule = "a column that DuckDB can read whatever is in it"
-            hint = "Hand over the data frame itself, or cast the times to text first."
+            hint = "Cast it to text first; or hand over the data frame that a relation reads."
             raise ParameterTypeError(owner, name, rule, column, hint)
         return column
 
     def _is_pattern(self, column: str) -> bool:
         """Whether an engine would read the name as one of several columns, or as none."""
-        engine = self.frame.implementation
-        if engine.is_polars():
-            return column == "*" or (column.startswith("^") and column.endswith("$"))
         # Spark takes "a.b" for a part of "a", and "`a`" for "a": each may be another column
-        read = ".`" if engine.is_spark_like() else ""
+        read = ".`" if self.frame.implementation.is_spark_like() else ""
         return column in ("*", "") or any(sign in column for sign in read)
 
     def _no_column(self, column: str, name: str, owner: str) -> ParameterError:
@@ -205,6 +197,14 @@ class Table:
             return ParameterError(owner, name, rule, column, hint)
         hint = column_hint(column, self.schema, HEADER_ADVICE)
         return ParameterError(owner, name, "a column of the table", column, hint)
+
+
+def as_frame(native: Any) -> nw.LazyFrame[Any]:
+    """A relation of DuckDB, or a table of another engine, as Narwhals has it."""
+    import narwhals as nw
+
+    frame: nw.LazyFrame[Any] = nw.from_native(native)
+    return frame
 
 
 def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:

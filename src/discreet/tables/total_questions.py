@@ -3,8 +3,7 @@
 The engine adds up all totals in one pass, in whole numbers that no number of rows can
 overflow. A whole number of steps is added in two halves, `65536 * high + low`, or as it
 is where its bounds are no larger than a half. What is added is at most 2^16 in size, so
-64 bits hold the sum of 2^46 rows: not every engine has sums of more than 64 bits, and
-those that do not wrap around (Polars) or fail (Spark).
+64 bits hold the sum of 2^46 rows: Spark fails on a sum of more.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.tables.lines import quoted
 from discreet.tables.postgresql_rows import is_postgresql
+from discreet.tables.table import as_frame
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,61 +23,14 @@ def with_valid_cells(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """The rows with text that is text, and decimals within their digits, on engines that do
     not see to that themselves.
     """
-    import narwhals as nw
-
     native = rows.to_native()
     if rows.implementation.is_duckdb():
         native = valid_relation(native)
-    elif rows.implementation.is_polars():
-        cells = _valid_on_polars(rows.collect_schema())
-        native = native.with_columns(cells) if cells else native
     elif rows.implementation.is_spark_like():
         native = native.selectExpr(*map(_valid_on_spark, native.schema))
     elif rows.implementation.is_ibis():
         native = _with_one_spelling(native)
-    valid: nw.LazyFrame[Any] = nw.from_native(native)
-    return valid
-
-
-# UTF-8 in hexadecimal digits, by the table of RFC 3629: Polars gives no null for other bytes.
-_MORE = "[89ab][0-9a-f]"
-_UTF8 = (
-    f"^(?:[0-7][0-9a-f]|(?:c[2-9a-f]|d[0-9a-f]){_MORE}"
-    f"|(?:e0[ab][0-9a-f]|e[1-9abcef]{_MORE}|ed[89][0-9a-f]){_MORE}"
-    f"|(?:f0[9ab][0-9a-f]|f[123]{_MORE}|f48[0-9a-f]){_MORE}{_MORE})*$"
-)
-
-
-def _valid_on_polars(schema: Mapping[str, nw.dtypes.DType]) -> list[Any]:
-    """The cells of a Polars frame that can hold what is none. Arrow looks neither at text nor
-    at decimals, and Polars fails or panics where it makes a value of other bytes, or of more
-    than its digits: here such a cell is null.
-    """
-    import narwhals as nw
-    import polars
-
-    def text(cells: Any) -> Any:
-        digits = cells.cast(polars.String).cast(polars.Binary).bin.encode("hex")
-        return polars.when(digits.str.contains(_UTF8)).then(cells)
-
-    def valid(cells: Any, kind: nw.dtypes.DType) -> Any:
-        if isinstance(kind, nw.Decimal):
-            most = 10**kind.precision - 1
-            return polars.when(cells.to_physical().is_between(-most, most)).then(cells)
-        return cells.list.eval(text(polars.element())) if kind == nw.List else text(cells)
-
-    # a name that begins with ^ is a pattern to `polars.col`
-    places = enumerate(schema.items())
-    asked = [(place, name, kind) for place, (name, kind) in places if _can_be_invalid(kind)]
-    return [valid(polars.nth(place), kind).alias(name) for place, name, kind in asked]
-
-
-def _can_be_invalid(kind: nw.dtypes.DType) -> bool:
-    """Whether a cell of Polars may be neither a value nor null. In lists only text is asked for."""
-    import narwhals as nw
-
-    inner: Any = kind.inner if isinstance(kind, nw.List) else kind
-    return bool(kind == nw.Decimal or inner in (nw.String, nw.Categorical, nw.Enum))
+    return as_frame(native)
 
 
 def _with_one_spelling(table: Any) -> Any:

@@ -5,7 +5,7 @@ cell becomes a whole number of public steps, cut towards zero and clipped, so th
 over a person's rows are exact in any order. docs/proofs/vectors.md
 
 The sums of products of columns over persons are all that a subspace is fitted to.
-DuckDB and Polars multiply and add up few columns where the table lives, and one row
+DuckDB multiplies and adds up few columns where the table lives, and one row
 comes back. Many columns are too long a query for any engine, and few are for those that
 write out what was computed before each time it is used: then each person's vector comes
 back. Which way is a matter of the engine and the number of columns, which are public;
@@ -65,7 +65,6 @@ class Axis:
         import narwhals as nw
 
         if self.column is None:
-            # in 64 bits: Polars adds up a person's rows in those of the constant
             return nw.lit(min(self.most, math.floor(1 / self.step))).cast(nw.Int64)
         size, center = float(self.step), float(self.center)
         # Some engines refuse to compute what is too large, and to divide what becomes too small.
@@ -254,7 +253,6 @@ def _for_each(
 
 MOST_IN_ENGINE = 24
 """The most columns that are multiplied in the engine."""
-_HALF = 2**16
 _SQUARES, _LENGTH = "__discreet_squares", "__discreet_length"
 
 
@@ -262,52 +260,32 @@ def moment_of(vectors: Vectors, grid: RowGrid) -> NDArray[np.object_]:
     """The sum of all products of two entries, over persons whose vectors are shortened to
     the longest that the grid allows.
     """
-    engine = vectors.table.frame.implementation
-    if len(vectors.axes) > MOST_IN_ENGINE or not (engine.is_duckdb() or engine.is_polars()):
+    if len(vectors.axes) > MOST_IN_ENGINE or not vectors.table.frame.implementation.is_duckdb():
         whole, _ = vectors.read()
         return second_moment(grid.shortened(whole))
     return _in_engine(vectors, grid.longest)
 
 
 def _in_engine(vectors: Vectors, longest: int) -> NDArray[np.object_]:
-    # DuckDB adds whole numbers of 64 bits in 128; Polars wraps around
-    halved = not vectors.table.frame.implementation.is_duckdb()
+    """The same on DuckDB, which adds whole numbers of 64 bits in 128."""
+    import narwhals as nw
+
     names, columns = vectors.names, len(vectors.axes)
     pairs = [(one, other) for one in range(columns) for other in range(one + 1)]
-    sums = [f"__discreet_{part}_{one}_{other}" for one, other in pairs for part in _parts(halved)]
+    sums = [f"__discreet_sum_{one}_{other}" for one, other in pairs]
 
     def query() -> nw.LazyFrame[Any]:
         rows = shortened(vectors.frame(), names, longest)
-        products = [_product(names[one], names[other], halved) for one, other in pairs]
-        parts = [part for product in products for part in product]
+        products = [nw.col(names[one]) * nw.col(names[other]) for one, other in pairs]
         return rows.select(
-            *(part.sum().alias(name) for part, name in zip(parts, sums, strict=True))
+            *(product.sum().alias(name) for product, name in zip(products, sums, strict=True))
         )
 
     row = [int(number or 0) for number in only(run(vectors.table, query, sums))]
-    if halved:
-        row = [_HALF * high + low for high, low in zip(row[::2], row[1::2], strict=True)]
     moment = np.zeros((columns, columns), dtype=object)
     for (one, other), total in zip(pairs, row, strict=True):
         moment[one, other] = moment[other, one] = total
     return moment
-
-
-def _parts(halved: bool) -> tuple[str, ...]:
-    return ("high", "low") if halved else ("sum",)
-
-
-def _product(one: str, other: str, halved: bool) -> list[nw.Expr]:
-    """The product of two entries, at most 2^32 in size: as it is, or in two halves whose
-    sums fit 64 bits for 2^46 persons.
-    """
-    import narwhals as nw
-
-    product = nw.col(one) * nw.col(other)
-    if not halved:
-        return [product]
-    high = (product.cast(nw.Float64) / float(_HALF)).floor().cast(nw.Int64)
-    return [high, product - high * _HALF]
 
 
 def shortened(frame: nw.LazyFrame[Any], names: list[str], longest: int) -> nw.LazyFrame[Any]:

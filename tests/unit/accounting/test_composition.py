@@ -12,8 +12,8 @@ from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP, compose
-from discreet.accounting import adaptive_grid, analyses
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, compose
+from discreet.accounting import LogisticDP, adaptive_grid, analyses
 from discreet.exact.rationals import readable
 from discreet.privacy.loss import Loss
 
@@ -293,7 +293,7 @@ def test_a_delta_below_that_of_the_losses_is_refused():
 )
 def test_one_of_delta_and_epsilon_must_be_given(given):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'delta' parameter of compose must be given, or 'epsilon', but not both",
     ):
         compose([TENTH], **given)
@@ -316,7 +316,7 @@ def test_numbers_out_of_range_are_refused(losses, name, value):
 @pytest.mark.parametrize("adaptive", [None, 1, 0, "no", np.False_], ids=repr)
 def test_adaptive_is_said_in_so_many_words(adaptive):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'adaptive' parameter of compose must be True or False",
     ):
         compose([TENTH], delta=1e-6, adaptive=adaptive)

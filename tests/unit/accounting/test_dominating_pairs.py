@@ -13,16 +13,8 @@ from reference import logistic
 from scipy.integrate import quad
 from tiers import more
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    GaussianDP,
-    LogisticDP,
-    PureDP,
-    compose,
-    queries_by_analysis,
-)
-from discreet.accounting import dominating_pairs
+from discreet import ApproxDP, BoundedRange, GaussianDP, PureDP, compose
+from discreet.accounting import LogisticDP, dominating_pairs, queries_by_analysis
 from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.analyses import NON_ADAPTIVE_ONLY, Losses, pairs_delta, pairs_epsilon
 from discreet.accounting.dominating_pairs import BLOCK, distribution_for

@@ -8,7 +8,8 @@ from reference.composition import gaussian_delta, non_adaptive_delta
 from tiers import loop_over, more
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianApproximation, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.accounting import GaussianApproximation
 from discreet.accounting.analyses import ANALYSES
 
 
@@ -79,7 +80,7 @@ def test_nothing_spent_is_nothing_lost():
 
 def test_approximate_dp_is_refused():
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'losses' parameter of GaussianApproximation must be PureDP",
     ):
         GaussianApproximation.of({ApproxDP(1, 1e-6): 1})

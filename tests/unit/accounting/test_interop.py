@@ -20,17 +20,16 @@ from discreet import (
     ApproxDP,
     BoundedRange,
     GaussianDP,
-    LogisticDP,
     MissingExtraError,
     ParameterError,
-    ParameterTypeError,
     PureDP,
     compose,
 )
-from discreet.accounting import adaptive_grid
+from discreet.accounting import LogisticDP, adaptive_grid
 from discreet.accounting.analyses import ANALYSES, Losses
 from discreet.accounting.interop import from_dp_event, to_dp_event, to_privacy_loss_distribution
 from discreet.accounting.renyi import renyi_divergence
+from discreet.errors import ParameterTypeError
 
 DELTA = 1e-6
 EPSILONS = [Fraction(1, 250), Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(4)]

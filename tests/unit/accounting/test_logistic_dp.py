@@ -11,18 +11,8 @@ from flint import arb
 from reference import logistic as reference
 from tiers import loop_over, more
 
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Cost,
-    GaussianApproximation,
-    LogisticDP,
-    PureDP,
-    compose,
-    private_candidate_loss,
-    queries_allowed,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose, queries_allowed
+from discreet.accounting import Cost, GaussianApproximation, LogisticDP, private_candidate_loss
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import renyi_divergence
 from discreet.accounting.two_point import delta_non_adaptive
@@ -140,7 +130,9 @@ def best_of_geometric(cells, best, stop):
 
 
 def test_a_ledger_charges_and_keeps_it(tmp_path):
-    from discreet import Cost, ExponentialMechanism, Ledger
+    from discreet import Ledger
+    from discreet.accounting import Cost
+    from discreet.mechanisms import ExponentialMechanism
 
     release = ExponentialMechanism(epsilon=0.1, sensitivity=1).release([3, 2], with_gap=True)
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:

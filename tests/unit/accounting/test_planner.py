@@ -11,17 +11,8 @@ from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    PureDP,
-    compose,
-    plan,
-    queries_allowed,
-    queries_by_analysis,
-)
-from discreet.accounting import planner
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose, plan, queries_allowed
+from discreet.accounting import planner, queries_by_analysis
 from discreet.accounting.two_point import Bracket
 from discreet.exact.rationals import readable
 from discreet.privacy.loss import Loss
@@ -326,7 +317,8 @@ def test_numbers_of_queries_below_one_are_refused(queries):
 )
 def test_numbers_of_queries_that_are_not_whole_are_refused(queries):
     with pytest.raises(
-        discreet.ParameterTypeError, match="The 'queries' parameter of plan must be a whole number"
+        discreet.errors.ParameterTypeError,
+        match="The 'queries' parameter of plan must be a whole number",
     ):
         plan(queries=queries, budget=ApproxDP(1, 1e-6))
 
@@ -336,12 +328,12 @@ def test_numbers_of_queries_that_are_not_whole_are_refused(queries):
 )
 def test_other_budgets_are_refused(budget):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'budget' parameter of plan must be PureDP, ZCDP or ApproxDP",
     ):
         plan(queries=10, budget=budget)
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'budget' parameter of queries_allowed must be PureDP, ZCDP or ApproxDP",
     ):
         queries_allowed(each=PureDP(1), budget=budget)
@@ -352,7 +344,7 @@ def test_other_budgets_are_refused(budget):
 )
 def test_other_kinds_are_refused(kind):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'kind' parameter of plan must be BoundedRange or PureDP",
     ):
         plan(queries=10, budget=ApproxDP(1, 1e-6), kind=kind)
@@ -362,7 +354,8 @@ def test_other_kinds_are_refused(kind):
 @loop_over("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
 def test_what_is_no_loss_is_refused(each, budget):
     with pytest.raises(
-        discreet.ParameterTypeError, match="The 'each' parameter of queries_allowed must be a loss"
+        discreet.errors.ParameterTypeError,
+        match="The 'each' parameter of queries_allowed must be a loss",
     ):
         queries_allowed(each=each, budget=budget)
 
@@ -371,11 +364,12 @@ def test_what_is_no_loss_is_refused(each, budget):
 def test_adaptive_is_said_in_so_many_words(adaptive):
     # a word that merely counts as true or false must not decide which theorem applies
     with pytest.raises(
-        discreet.ParameterTypeError, match="The 'adaptive' parameter of plan must be True or False"
+        discreet.errors.ParameterTypeError,
+        match="The 'adaptive' parameter of plan must be True or False",
     ):
         plan(queries=2, budget=ApproxDP(1, 1e-6), adaptive=adaptive)
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'adaptive' parameter of queries_allowed must be True or False",
     ):
         queries_allowed(each=PureDP(1), budget=ApproxDP(1, 1e-6), adaptive=adaptive)

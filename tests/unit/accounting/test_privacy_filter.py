@@ -15,7 +15,8 @@ from reference.composition import adaptive_delta, branching_delta, real
 from tiers import loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, PureDP
+from discreet.accounting import Cost, PrivacyFilter
 from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
@@ -287,7 +288,9 @@ class TestNoRefunds:
     @pytest.mark.parametrize("parts", [{}, [], [(PureDP(0.1), 1)], PureDP(0.1), None], ids=repr)
     def test_a_release_has_parts(self, budget, parts):
         within = PrivacyFilter(budget)
-        with pytest.raises(discreet.ParameterTypeError, match=r"'losses' .* a mapping from losses"):
+        with pytest.raises(
+            discreet.errors.ParameterTypeError, match=r"'losses' .* a mapping from losses"
+        ):
             within.admit_parts(parts)
         assert within.spent() == 0
 
@@ -330,7 +333,7 @@ class TestNoRefunds:
 @loop_over("budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr)
 def test_other_budgets_are_refused(budget):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'budget' parameter of PrivacyFilter must be PureDP, ZCDP or ApproxDP",
     ):
         PrivacyFilter(budget)
@@ -358,7 +361,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
     within = PrivacyFilter(budget)
     for ask in (within.admit, within.allows):
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match="The 'loss' parameter of PrivacyFilter must be a loss",
         ):
             ask(loss)
@@ -368,7 +371,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
 def test_a_pure_budget_refuses_concentrated_losses():
     within = PrivacyFilter(PureDP(1))
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="must be PureDP or BoundedRange for a budget that counts epsilon",
     ):
         within.admit(ZCDP(0.0001))

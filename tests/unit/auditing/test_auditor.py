@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 from tiers import more
 
-from discreet import (
-    BoundedRange,
-    ExponentialMechanism,
-    JointTopK,
-    ParameterError,
-    PermuteAndFlip,
-    PureDP,
-    audit,
-)
-from discreet.auditing import auditor
+from discreet import BoundedRange, ParameterError, PureDP
+from discreet.auditing import audit, auditor
 from discreet.auditing.audited_code import from_diffprivlib, from_function, from_opendp
 from discreet.auditing.black_box import found_nine_times_in_ten
 from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.timing import time_calls
+from discreet.mechanisms import ExponentialMechanism, JointTopK, PermuteAndFlip
 
 
 def softmax(scores, rng, rate=0.5):

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from discreet import ZCDP, ApproxDP, BoundedRange, ExponentialMechanism, LogisticDP, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.accounting import LogisticDP
 from discreet.auditing.claims import Claim, EventCounts, binary_rho
 from discreet.errors import ParameterTypeError
+from discreet.mechanisms import ExponentialMechanism
 
 COIN = (
     {"yes": math.log(0.75), "no": math.log(0.25)},

@@ -11,7 +11,7 @@ from discreet import BoundedRange, PureDP, Release
 from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.event_search import best_events, count_events, side_channel
 from discreet.auditing.events import Event, Outcome, data_features, features, observe, plain, read
-from discreet.release import Counts
+from discreet.release import NoisyCounts
 
 
 def seen(*answers):
@@ -124,7 +124,7 @@ def test_a_float_below_a_number_of_the_data_is_on_its_grid_or_not():
 
 def test_the_counts_and_the_gap_of_a_release_are_part_of_what_is_seen():
     kept = {"loss": PureDP(1), "mechanism": "peel", "candidates": 3}
-    counts = Counts(values=(41, 38), error=7, mechanism="discrete-laplace")
+    counts = NoisyCounts(values=(41, 38), error=7, mechanism="discrete-laplace")
     told = plain(Release(value=[2, 0], counts=counts, **kept))
     assert told == ((2, 0), (41, 38))
     assert plain(Release(value=[2, 0], **kept)) == (2, 0)

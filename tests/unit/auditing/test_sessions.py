@@ -6,7 +6,8 @@ import pandas
 import pytest
 from tiers import more
 
-from discreet import ParameterError, Person, PureDP, Release, Session, audit_session
+from discreet import ParameterError, Person, PureDP, Release, Session
+from discreet.auditing import audit_session
 from discreet.auditing.sessions import hostile_rows
 
 ROWS = [{"person": n, "item": "abc"[n % 3], "price": float(n), "age": 20 + n} for n in range(9)]

@@ -9,7 +9,8 @@ import pytest
 from flint import arb, ctx
 from tiers import loop_over, more
 
-from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.accounting import LogisticDP
 from discreet.auditing import claims
 from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.black_box import Draws, SearchedPair, certify

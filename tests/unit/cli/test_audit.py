@@ -11,7 +11,7 @@ import pytest
 CODE = """
 import numpy as np
 
-from discreet import ExponentialMechanism
+from discreet.mechanisms import ExponentialMechanism
 
 ours = ExponentialMechanism(epsilon=1, sensitivity=1)
 number = 3

@@ -59,7 +59,7 @@ def test_json_has_the_library_s_numbers_exactly(shell):
     assert found["loss"] == made.loss.to_dict()
     assert found["budget"] == budget.to_dict()
     assert (found["queries"], found["adaptive"], found["method"]) == (10, True, made.method)
-    counts = discreet.queries_by_analysis(each=made.loss, budget=budget)
+    counts = discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
     for each in found["analyses"]:
         value = made.alternatives[each["name"]]
         assert (each["epsilon"] and each["epsilon"]["exact"]) == (value and str(value))

@@ -12,6 +12,7 @@ import pytest
 
 import discreet
 from discreet.mechanisms.catalogue import make_top_k
+from discreet.questions import QUESTIONS
 
 
 def test_a_preview_counts_its_draws(shell):
@@ -26,9 +27,9 @@ def test_counts_that_are_none_are_refused_and_not_shown(k):
     refused = r"from 0 to 2\^63 - 1\. Got 'others'\."
     for one in (-1, 1.5, "12", None, True, math.nan, 2**63, 10**30):
         with pytest.raises(discreet.ParameterError, match=refused):
-            discreet.preview({"a": one, "b": 1}, epsilon=1, k=k)
+            discreet.planning.preview({"a": one, "b": 1}, epsilon=1, k=k)
     with pytest.raises(discreet.ParameterError, match="'counts' parameter of preview must be one"):
-        discreet.preview({}, epsilon=1, k=k)
+        discreet.planning.preview({}, epsilon=1, k=k)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_a_preview_refuses_what_its_question_does_not_look_at(unused):
     with pytest.raises(
         discreet.ParameterError, match=f"'{name}' parameter of preview must be left"
     ):
-        discreet.preview({"a": 3, "b": 1}, epsilon=1, draws=1, **unused)
+        discreet.planning.preview({"a": 3, "b": 1}, epsilon=1, draws=1, **unused)
 
 
 def test_a_preview_says_that_its_data_are_made_up(shell, tmp_path):
@@ -61,10 +62,10 @@ def test_a_preview_says_that_its_data_are_made_up(shell, tmp_path):
 @pytest.mark.parametrize("k", [None, 2])
 def test_simulated_answers_have_the_law_of_real_ones(k):
     counts = {"a": 12, "b": 10, "c": 3}
-    seen = discreet.preview(counts, epsilon=0.5, k=k, draws=4000)
+    seen = discreet.planning.preview(counts, epsilon=0.5, k=k, draws=4000)
     assert all(release.seeded for release in seen.examples)
     if k is None:
-        mechanism = discreet.PermuteAndFlip(epsilon=0.5, sensitivity=1, monotonic=True)
+        mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=0.5, sensitivity=1, monotonic=True)
         odds = mechanism.probabilities(list(counts.values()))
         found = np.array(list(seen.chosen.values())) / seen.draws
         # six standard deviations
@@ -144,7 +145,7 @@ def test_the_shell_says_what_a_session_of_that_budget_states(shell, budget, type
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"], "age": [30, 40]})
     columns = {"count": [], "quantile": ["age"]}.get(question, ["item"])
     session = discreet.Session(table, unit=discreet.Person("person"), budget=paid)
-    price = session.price(question, *columns, **asked, epsilon=1)
+    price = session.price(QUESTIONS[question](*columns, **asked, epsilon=1))
     answer = getattr(session, question)(*columns, **asked, epsilon=1)
     assert answer.accuracy == price.accuracy
     # the shell does not know what a value is called
@@ -172,7 +173,7 @@ def test_a_preview_draws_as_a_session_would(budget, asked):
     if "delta" in asked and not isinstance(paid, discreet.ApproxDP):
         pytest.skip("such a budget has no delta")
     counts = dict.fromkeys(EIGHT, 4)
-    seen = discreet.preview(counts, epsilon=1, budget=budget, draws=2, **asked)
+    seen = discreet.planning.preview(counts, epsilon=1, budget=budget, draws=2, **asked)
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=paid)
     question = "top_k" if "k" in asked else "mode"
@@ -285,11 +286,11 @@ def test_what_makes_no_sense_is_refused(shell, words, message):
 
 def test_the_package_runs_as_a_module_and_completes_words():
     run = [sys.executable, "-m", "discreet"]
-    done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=250)
     assert done.stdout == f"discreet {discreet.__version__}\n"
     # as bash asks, whatever shell the tests were started from
     typed = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet cho", "COMP_CWORD": "1"}
     completed = subprocess.run(
-        run, capture_output=True, text=True, timeout=60, env=os.environ | typed
+        run, capture_output=True, text=True, timeout=250, env=os.environ | typed
     )
     assert completed.stdout.split() == ["choose-epsilon"]

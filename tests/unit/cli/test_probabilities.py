@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet import PermuteAndFlip
+from discreet.mechanisms import PermuteAndFlip
 
 DOGS = ("terrier=41", "husky=38", "corgi=12")
 PRIVACY = ("--epsilon", "1", "--sensitivity", "1", "--monotonic")

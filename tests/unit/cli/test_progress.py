@@ -59,7 +59,7 @@ class Connection:
 
 
 def session_on(connection):
-    return SimpleNamespace(_curator=SimpleNamespace(table=SimpleNamespace(connection=connection)))
+    return SimpleNamespace(_runner=SimpleNamespace(table=SimpleNamespace(connection=connection)))
 
 
 def watched(connection, looks):

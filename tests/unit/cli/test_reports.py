@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from discreet import PureDP, RandomizedResponse, Rappor, SubsetSelection
+from discreet import PureDP
+from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 
 LABELS = ["yes", "no", "maybe"]
 KINDS = {"randomized-response": RandomizedResponse, "rappor": Rappor, "subset": SubsetSelection}
@@ -277,7 +278,8 @@ def test_reports_of_another_mechanism_are_refused(shell, tmp_path, options, mess
 
 
 def test_randomised_response_takes_labels():
-    from discreet import ParameterError, RandomizedResponse
+    from discreet import ParameterError
+    from discreet.mechanisms import RandomizedResponse
 
     mechanism = RandomizedResponse(categories=["yes", "no"], epsilon=1)
     labels = mechanism.estimate(["yes", "no", "yes"])

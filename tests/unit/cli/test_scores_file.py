@@ -14,8 +14,9 @@ import duckdb
 import pytest
 from tiers import first
 
-from discreet import ParameterError, ScoresError
+from discreet import ParameterError
 from discreet.cli.scores_file import read_scores
+from discreet.errors import ScoresError
 
 CANARY_LABEL, CANARY_SCORE = "canarylabel", "424242"
 

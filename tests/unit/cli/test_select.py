@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet import BoundedRange, LogisticDP, PureDP, Release
+from discreet import BoundedRange, PureDP, Release
+from discreet.accounting import LogisticDP
 
 VOTES = (
     "name,votes\nterrier,4100\nhusky,38\ncorgi,12\n"  # the terrier's lead is too large for chance

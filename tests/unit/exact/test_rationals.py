@@ -130,7 +130,7 @@ def test_a_number_that_is_not_finite_is_refused(read, value):
 )
 def test_what_is_not_a_number_is_a_type_error(read, value):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match=r"'epsilon' parameter of Example must be a number \(int, float",
     ):
         read(value, "epsilon", "Example")
@@ -168,7 +168,8 @@ def test_a_count_has_a_least_value(value, least):
 @pytest.mark.parametrize("value", [True, np.True_, 1.0, "1", None, Fraction(1)], ids=repr)
 def test_a_count_is_a_whole_number(value):
     with pytest.raises(
-        discreet.ParameterTypeError, match="The 'k' parameter of Example must be a whole number"
+        discreet.errors.ParameterTypeError,
+        match="The 'k' parameter of Example must be a whole number",
     ):
         count(value, "k", "Example")
 
@@ -178,7 +179,7 @@ def test_a_count_of_numpy_becomes_a_python_integer():
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [("mx", discreet.ParameterError), (True, discreet.ParameterTypeError)]
+    ("value", "kind"), [("mx", discreet.ParameterError), (True, discreet.errors.ParameterTypeError)]
 )
 def test_a_choice_names_the_allowed_words(value, kind):
     with pytest.raises(kind, match="must be one of 'max', 'min'") as caught:
@@ -259,9 +260,11 @@ UNITLESS = np.int64(1).view("m8")
 @loop_over("read", [exact_decimal, exact_binary, private_binary, private_decimal])
 def test_a_length_of_time_is_no_number(read, value):
     """NumPy counts it among its integers."""
-    with pytest.raises(discreet.ParameterTypeError, match="of Example must be a number"):
+    with pytest.raises(discreet.errors.ParameterTypeError, match="of Example must be a number"):
         read(value, "epsilon", "Example")
-    with pytest.raises(discreet.ParameterTypeError, match="of Example must be a whole number"):
+    with pytest.raises(
+        discreet.errors.ParameterTypeError, match="of Example must be a whole number"
+    ):
         count(value, "k", "Example")
 
 
@@ -278,11 +281,13 @@ def test_what_may_be_a_persons_value_is_read_however_long_it_is(value):
 
 
 def test_lengths_of_time_are_no_outputs_and_no_values_either():
-    with pytest.raises(discreet.ParameterTypeError, match=r"'start' parameter .* a whole number"):
-        discreet.LatticeExponentialMechanism(
+    with pytest.raises(
+        discreet.errors.ParameterTypeError, match=r"'start' parameter .* a whole number"
+    ):
+        discreet.mechanisms.LatticeExponentialMechanism(
             epsilon=1,
             sensitivity=1,
             start=UNITLESS,
         )
-    with pytest.raises(discreet.ScoresTypeError, match="must be a whole number"):
-        discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(UNITLESS)
+    with pytest.raises(discreet.errors.ScoresTypeError, match="must be a whole number"):
+        discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release(UNITLESS)

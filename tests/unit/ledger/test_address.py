@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet import Ledger, LedgerError, ParameterError, ParameterTypeError, PureDP
+from discreet import Ledger, LedgerError, ParameterError, PureDP
+from discreet.errors import ParameterTypeError
 from discreet.ledger.address import read_address, shown
 from discreet.ledger.postgresql_connection import network_options
 

@@ -8,7 +8,8 @@ import pytest
 from faults.ledgers import File
 from tiers import first
 
-from discreet import Ledger, LedgerDamagedError, PureDP
+from discreet import Ledger, PureDP
+from discreet.errors import LedgerDamagedError
 from discreet.ledger.audit import verify
 from discreet.ledger.transaction import Rows
 

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Cost,
-    GaussianDP,
-    ParameterError,
-    ParameterTypeError,
-    PureDP,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, ParameterError, PureDP
+from discreet.accounting import Cost
+from discreet.errors import ParameterTypeError
 from discreet.ledger.budget_terms import (
     NOTHING,
     UNITS,

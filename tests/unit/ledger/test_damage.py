@@ -9,7 +9,8 @@ import json
 import pytest
 from faults.ledgers import File
 
-from discreet import ApproxDP, Ledger, LedgerDamagedError, PureDP, Release
+from discreet import ApproxDP, Ledger, PureDP, Release
+from discreet.errors import LedgerDamagedError
 from discreet.ledger.chain import START, Anchor, canonical, link
 
 NEXT = r"\. Got .*\. Run discreet ledger verify\.$"

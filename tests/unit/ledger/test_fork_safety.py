@@ -181,7 +181,7 @@ def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
     def slowly():
         making.set()
         if os.getpid() == parent:
-            leave.wait(20)
+            leave.wait(200)
         return things.make()
 
     one = ReopenAfterFork(slowly, things.closed.append, what=lambda: "file")
@@ -213,7 +213,7 @@ def test_nothing_is_made_during_a_fork():
     thread.join(0.2)
     assert things.made == []
     fork_safety._forks.pop()
-    thread.join(10)
+    thread.join(200)
     assert len(things.made) == 1
 
 

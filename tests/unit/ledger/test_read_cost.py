@@ -8,21 +8,19 @@ import pandas
 import pytest
 
 from discreet import (
-    NO_LOSS,
     ApproxDP,
     BoundedRange,
-    Cost,
     Ledger,
     OneRow,
     ParameterError,
-    ParameterTypeError,
-    PrivacyFilter,
     PureDP,
     Session,
     compose,
     plan,
     queries_allowed,
 )
+from discreet.accounting import NO_LOSS, Cost, PrivacyFilter
+from discreet.errors import ParameterTypeError
 from discreet.ledger.validation import read_cost
 
 

@@ -9,13 +9,11 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
-    KeyReusedError,
     LedgerError,
     ParameterError,
     PureDP,
-    ReservationLostError,
-    ReservationRunningError,
 )
+from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
 from discreet.ledger.budget_terms import UNITS, Sums, agree, read_said
 from discreet.ledger.operations import Outcome, Reserve
 from discreet.ledger.refusals import closed, lost, refusal, running, unexpected

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet import Ledger, LedgerDamagedError, LedgerError, PureDP
+from discreet import Ledger, LedgerError, PureDP
+from discreet.errors import LedgerDamagedError
 from discreet.ledger import group_commit
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 from discreet.ledger.operations import Note
@@ -161,8 +162,11 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
 
 
-def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
-    """It was committed, and nobody was told; who waited asks again and says so."""
+@pytest.mark.parametrize("kind", ["charge", "note"])
+def test_what_an_interrupted_leader_has_written_is_not_written_again(tmp_path, kind):
+    """It was committed, and nobody was told; who waited asks again and says so. A charge is
+    known by its key besides, a note by its text alone.
+    """
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
         ledger.open("survey", budget=PureDP(1))
         line, true = ledger._threads._line.here(), ledger._threads._carry_out
@@ -177,8 +181,11 @@ def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
 
         def ask():
             with contextlib.suppress(KeyboardInterrupt):
-                reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
-                numbers.append(reservation.number)
+                if kind == "note":
+                    numbers.append(ledger.note({"what": "look"}, dataset="survey"))
+                else:
+                    charged = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+                    numbers.append(charged.number)
 
         ledger._threads._carry_out = carry_out
         threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -192,8 +199,8 @@ def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
             thread.join()
         assert len(interrupted[0]) == 3
         assert len(numbers) == len(set(numbers)) == 2
-        assert ledger.spent("survey") == Fraction(3, 10)
-        ledger.verify()
+        assert ledger.spent("survey") == (Fraction(3, 10) if kind == "charge" else 0)
+        assert ledger.verify().entries == 4
 
 
 def test_a_charge_that_a_child_has_carried_out_is_its_parents(tmp_path):
@@ -228,7 +235,7 @@ def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             threads.carry_out({"ticket": 1})
     store.go.set()
-    first.join(60)
+    first.join(200)
     assert threads.carry_out({"ticket": 2}) == {"number": 2}
     assert store.batches == [[0], [2]]
 
@@ -296,7 +303,7 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
     threads._line.here().leads = Interrupted()
     for ticket in (0, 2):
         client = Client(threads, ticket)
-        client.join(10)
+        client.join(200)
         assert not client.is_alive()
         assert client.outcome == {"number": ticket}
     assert store.batches == [[0], [2]]
@@ -314,7 +321,7 @@ def test_a_forked_child_waits_for_nobody_of_its_parent():
         signal.alarm(10)  # to wait for ever is a failure too
         os._exit(0 if threads.carry_out({"ticket": 1}) == {"number": 1} else 1)
     store.go.set()
-    first.join(60)
+    first.join(200)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

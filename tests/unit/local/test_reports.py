@@ -16,15 +16,12 @@ from reference.tapes import distribution
 from scipy.stats import chi2
 from tiers import loop_over, more
 
-from discreet import (
-    NOT_PRIVATE,
+from discreet import NOT_PRIVATE, ParameterError, PureDP, Release
+from discreet.errors import ParameterTypeError
+from discreet.mechanisms import (
     ExponentialMechanism,
-    ParameterError,
-    ParameterTypeError,
-    PureDP,
     RandomizedResponse,
     Rappor,
-    Release,
     SubsetSelection,
     best_local_mechanism,
     mechanism_range,

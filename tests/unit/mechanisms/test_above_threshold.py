@@ -17,14 +17,8 @@ from reference.above_threshold import below, chance_of, decay, laplace
 from reference.tapes import distribution
 from tiers import loop_over, more
 
-from discreet import (
-    ParameterError,
-    ParameterTypeError,
-    PureDP,
-    Release,
-    ScoresError,
-    ScoresTypeError,
-)
+from discreet import ParameterError, PureDP, Release
+from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.testing import SeededBits
 

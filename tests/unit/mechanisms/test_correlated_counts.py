@@ -14,7 +14,8 @@ from reference.noise import laplace_law, rounded_law
 from tiers import loop_over, more
 
 import discreet
-from discreet import CorrelatedCounts, GaussianDP, PureDP, RoundedGaussian
+from discreet import GaussianDP, PureDP
+from discreet.mechanisms import CorrelatedCounts, RoundedGaussian
 from discreet.mechanisms.correlated_counts import differences
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits

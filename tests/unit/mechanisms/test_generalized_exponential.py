@@ -18,14 +18,8 @@ from reference import generalized as reference
 from reference.tapes import distribution
 from tiers import examples, loop_over, more
 
-from discreet import (
-    NOT_PRIVATE,
-    BoundedRange,
-    ParameterError,
-    Release,
-    ScoresError,
-    ScoresTypeError,
-)
+from discreet import NOT_PRIVATE, BoundedRange, ParameterError, Release
+from discreet.errors import ScoresError, ScoresTypeError
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.mechanisms.generalized_exponential import GeneralizedExponentialMechanism, _penalty
 from discreet.mechanisms.laws import EXPONENTIAL_LAW

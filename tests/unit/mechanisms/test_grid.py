@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet import ParameterError, ParameterTypeError
+from discreet import ParameterError
+from discreet.errors import ParameterTypeError
 from discreet.mechanisms.grid import Grid, plain_number, read_amount, read_grid, read_share
 
 

@@ -9,7 +9,7 @@ import pytest
 from reference.noise import FAR, gaussian_law, laplace_law
 from tiers import loop_over, more
 
-from discreet import DiscreteGaussian, DiscreteLaplace, HistogramTopK
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, HistogramTopK
 
 BETA = Fraction(1, 20)
 

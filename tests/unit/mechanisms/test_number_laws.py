@@ -137,7 +137,7 @@ class TestDiscreteLaplace:
     )
     def test_only_whole_numbers(self, name, output, value):
         with pytest.raises(
-            discreet.ScoresError,
+            discreet.errors.ScoresError,
             match=f"The '{name}' of DiscreteLaplace.log_probability must be a whole number",
         ):
             DiscreteLaplace(epsilon=1, sensitivity=1).log_probability(output, value)
@@ -297,7 +297,7 @@ class TestLattice:
         line = (Fraction(-5, 7) * 4 + Fraction(-2, 3) * 3) / 7
         scores._known = {-2: Fraction(-5, 7), 1: line + above, 5: Fraction(-2, 3)}
         if above < 0:
-            with pytest.raises(discreet.ScoresError, match="must be concave"):
+            with pytest.raises(discreet.errors.ScoresError, match="must be concave"):
                 scores.watch()
         else:
             scores.watch()
@@ -305,21 +305,21 @@ class TestLattice:
     def test_a_score_that_is_seen_not_to_be_concave(self):
         """Only far from the best number: a draw may never look there."""
         mechanism = on_lattice(lambda y: -min(2 * abs(y), 90 + abs(y)), epsilon=1, sensitivity=1)
-        with pytest.raises(discreet.ScoresError, match="must be concave"):
+        with pytest.raises(discreet.errors.ScoresError, match="must be concave"):
             mechanism.log_probability(0)
 
     def test_more_bends_than_can_be_added_up(self, monkeypatch):
         monkeypatch.setattr(lattice, "_MOST_STRETCHES", 100)
         on_lattice(lambda y: -y * y, epsilon=1, sensitivity=20).log_probability(0)
         with pytest.raises(
-            discreet.ScoresError, match="bend less often, for its odds to be added up"
+            discreet.errors.ScoresError, match="bend less often, for its odds to be added up"
         ):
             on_lattice(lambda y: -y * y, epsilon=1, sensitivity=2000).log_probability(0)
 
     @pytest.mark.parametrize("output", [1.0, True, None, "1", [1]])
     def test_only_whole_numbers(self, output):
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match="The 'output' parameter of LatticeExponentialMechanism must be a whole",
         ):
             on_lattice(lambda y: -abs(y), epsilon=1, sensitivity=1).log_probability(output)

@@ -8,16 +8,9 @@ from fractions import Fraction
 import pytest
 from tiers import loop_over
 
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    CorrelatedCounts,
-    DiscreteLaplace,
-    PureDP,
-    RoundedGaussian,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
 from discreet.accounting.privacy_filter import BudgetRule
+from discreet.mechanisms import CorrelatedCounts, DiscreteLaplace, RoundedGaussian
 from discreet.mechanisms.prices import Price
 from discreet.privacy.cost import Cost
 

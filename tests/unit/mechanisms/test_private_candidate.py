@@ -237,7 +237,9 @@ def test_bounded_range_is_charged_by_what_is_said_about_public_choices():
     """Without the word nothing runs: a run that draws its setting has no bounded range."""
     each = BoundedRange(1)
     words = {"stopping": "logarithmic", "mean": 50, "each": each}
-    with pytest.raises(discreet.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"):
+    with pytest.raises(
+        discreet.errors.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"
+    ):
         select(lambda: pytest.fail("nothing may run"), **words)
     drawn = select(lambda: (1, "x"), public_choices=True, **words).loss
     fixed = select(lambda: (1, "x"), public_choices=False, **words).loss
@@ -322,7 +324,7 @@ def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
 
         run.__qualname__ = "run"
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match=r"'run' parameter of select_private_candidate must be",
         ) as caught:
             select(run)
@@ -349,21 +351,21 @@ def test_an_exception_of_the_run_comes_through_untouched():
 @loop_over(
     ("change", "error", "rule"),
     [
-        ({"each": 0.1}, discreet.ParameterTypeError, "'each' parameter"),
+        ({"each": 0.1}, discreet.errors.ParameterTypeError, "'each' parameter"),
         ({"mean": 1}, discreet.ParameterError, "'mean' parameter .* greater than 1"),
         (
             {"threshold": 3},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "left out unless stopping='threshold'. Got 3",
         ),
         (
             {"threshold": 0},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "left out unless stopping='threshold'. Got 0",
         ),
         (
             {"stopping": "threshold", "threshold": None},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "given with stopping='threshold'",
         ),
         (
@@ -373,12 +375,12 @@ def test_an_exception_of_the_run_comes_through_untouched():
         ),
         (
             {"stopping": "threshold", "threshold": "3"},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "'threshold' parameter .* a number",
         ),
         ({"objective": "best"}, discreet.ParameterError, "'objective' parameter"),
-        ({"bits": 5}, discreet.ParameterTypeError, "'bits' parameter"),
-        ({"bits": SeededBits}, discreet.ParameterTypeError, "'bits' parameter"),
+        ({"bits": 5}, discreet.errors.ParameterTypeError, "'bits' parameter"),
+        ({"bits": SeededBits}, discreet.errors.ParameterTypeError, "'bits' parameter"),
     ],
     ids=str,
 )

@@ -14,15 +14,9 @@ import pytest
 from flint import arb, ctx
 from tiers import loop_over
 
-from discreet import (
-    BoundedRange,
-    ExponentialMechanism,
-    ParameterError,
-    ParameterTypeError,
-    PermuteAndFlip,
-    PureDP,
-    mechanism_range,
-)
+from discreet import BoundedRange, ParameterError, PureDP
+from discreet.errors import ParameterTypeError
+from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip, mechanism_range
 
 
 def random_table(seed, data_sets=3, outputs=4):

@@ -12,8 +12,9 @@ from reference.noise import rounded_law
 from scipy import stats
 from tiers import loop_over, more
 
-from discreet import GaussianDP, RoundedGaussian
+from discreet import GaussianDP
 from discreet.exact.enclosures import at_precision, ball
+from discreet.mechanisms import RoundedGaussian
 from discreet.randomness.chance import Chance
 from discreet.samplers import rounded_normals
 from discreet.samplers.normals import LazyNormals

@@ -74,7 +74,7 @@ LABELS = (ROWS[:, 0] > 0).astype(int)
 
 def logistic(rows, labels, **given):
     asked = {"epsilon": 1, "norm": 1, "radius": 3, "classes": (0, 1), "bits": SeededBits(1)} | given
-    return discreet.fit_logistic(rows, labels, **asked).value
+    return discreet.models.fit_logistic(rows, labels, **asked).value
 
 
 def test_what_cannot_be_used_is_left_out():
@@ -91,7 +91,7 @@ def test_what_cannot_be_used_is_left_out():
 
 def test_a_target_that_is_no_number_leaves_its_row_out():
     def linear(rows, targets):
-        return discreet.fit_linear(
+        return discreet.models.fit_linear(
             rows, targets, epsilon=1, norm=1, radius=1, bounds=(-1, 1), bits=SeededBits(1)
         ).value
 

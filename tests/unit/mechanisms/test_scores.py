@@ -176,7 +176,7 @@ def test_a_selection_does_not_change_the_scores(scores, objective):
 )
 def test_no_candidates_are_refused(scores):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"'scores' of PermuteAndFlip must have at least one candidate\. Got none",
     ):
         select(scores)
@@ -196,7 +196,8 @@ def test_no_candidates_are_refused(scores):
 )
 def test_other_than_one_dimension_is_refused(scores):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"must be one-dimensional\. Got {scores.ndim} dimensions"
+        discreet.errors.ScoresTypeError,
+        match=rf"must be one-dimensional\. Got {scores.ndim} dimensions",
     ):
         select(scores)
 
@@ -252,7 +253,8 @@ def test_other_than_one_dimension_is_refused(scores):
 )
 def test_what_is_no_number_is_refused_by_its_type(scores, got):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}"
+        discreet.errors.ScoresTypeError,
+        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
     ) as caught:
         select(scores)
     assert isinstance(caught.value, TypeError)
@@ -271,7 +273,8 @@ def test_what_is_no_number_is_refused_by_its_type(scores, got):
 )
 def test_what_is_no_number_in_polars_is_refused(scores, got):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}"
+        discreet.errors.ScoresTypeError,
+        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
     ):
         select(scores)
 
@@ -310,7 +313,7 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     scores = [54321.0, 43210.0]
     scores.insert(place, bad)
     with pytest.raises(
-        discreet.ScoresError, match=r"must be finite.*A score function must be total"
+        discreet.errors.ScoresError, match=r"must be finite.*A score function must be total"
     ) as caught:
         select(make(scores))
     said = everything_said(caught.value)
@@ -321,7 +324,7 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
 def test_one_bad_score_is_found_in_a_large_array():
     scores = np.zeros(300_000)
     scores[200_001] = np.nan
-    with pytest.raises(discreet.ScoresError, match="must be finite"):
+    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
         select(scores)
 
 
@@ -362,7 +365,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
 )
 def test_no_refusal_shows_a_score(scores):
     with pytest.raises(
-        discreet.ScoresError, match="The 'scores' of PermuteAndFlip must "
+        discreet.errors.ScoresError, match="The 'scores' of PermuteAndFlip must "
     ) as caught:
         select(scores)
     assert "718281" not in everything_said(caught.value)
@@ -389,7 +392,7 @@ def test_no_refusal_shows_a_score(scores):
 )
 def test_floats_coarser_than_the_sensitivity_are_refused(scores):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"fine enough to show what one person changes.*than the sensitivity",
     ):
         select(scores)
@@ -401,7 +404,7 @@ def test_floats_coarser_than_the_sensitivity_are_refused(scores):
 )
 def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"fine enough to show what one person changes.*than the sensitivity",
     ):
         select(make([1e17, other]))
@@ -422,7 +425,7 @@ def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
 def test_floats_just_fine_enough_are_accepted(largest, sensitivity, kind):
     # the sum of all probabilities is a check that the selection would work, too
     scores = np.array([largest, 0, -largest], dtype=kind)
-    assert discreet.PermuteAndFlip(epsilon=1, sensitivity=sensitivity).probabilities(
+    assert discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=sensitivity).probabilities(
         scores
     ).sum() == pytest.approx(1, abs=1e-12)
     assert select(scores, sensitivity=sensitivity).value in (0, 1, 2)
@@ -482,7 +485,7 @@ def test_a_mapping_with_more_labels_than_scores_never_gets_through():
 
     try:
         found = read(Short(a=1, b=2))
-    except discreet.ScoresError:
+    except discreet.errors.ScoresError:
         return
     assert found.size == len(found.labels)
 
@@ -526,7 +529,7 @@ class Kilograms(np.float64):
 @pytest.mark.parametrize("kind", [Grams, Kilograms])
 def test_a_subclass_of_a_float_is_a_float(kind):
     assert select([kind(1.5), 500.0]).value == 1
-    with pytest.raises(discreet.ScoresError, match="fine enough"):
+    with pytest.raises(discreet.errors.ScoresError, match="fine enough"):
         discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
 
 
@@ -575,7 +578,7 @@ class TestLabels:
     @pytest.mark.parametrize("index", [["a", "a"], [1, 1.0], [("a", 1), ("a", 1)]], ids=str)
     def test_duplicate_labels_are_refused(self, index):
         with pytest.raises(
-            discreet.ScoresError, match=r"must have each label once\. Got duplicate labels"
+            discreet.errors.ScoresError, match=r"must have each label once\. Got duplicate labels"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -592,7 +595,7 @@ class TestLabels:
     )
     def test_null_labels_of_a_series_are_refused(self, index):
         with pytest.raises(
-            discreet.ScoresError, match=r"must not have an empty label \(None or NaN\)"
+            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -601,7 +604,7 @@ class TestLabels:
     )
     def test_null_labels_of_a_mapping_are_refused(self, label):
         with pytest.raises(
-            discreet.ScoresError, match=r"must not have an empty label \(None or NaN\)"
+            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
         ):
             select({"a": 1, label: 2})
 

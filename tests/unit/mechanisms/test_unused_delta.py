@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 
 import discreet
-from discreet import ApproxDP, DiscreteGaussian, DiscreteLaplace, ParameterError, PureDP
+from discreet import ApproxDP, ParameterError, PureDP
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 
 SCORES = {"ant": 50, "bee": 40, "cat": 1}
 GIVEN = {"epsilon": 1, "delta": 1e-6, "sensitivity": 1, "monotonic": True}

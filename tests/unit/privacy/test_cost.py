@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet import Amount, BoundedRange, Cost, ParameterError, PureDP
+from discreet import BoundedRange, ParameterError, PureDP
+from discreet.accounting import Amount, Cost
 
 HALF = Fraction(1, 2)
 

@@ -69,7 +69,7 @@ losses = st.one_of(
 @pytest.mark.parametrize("value", [True, np.False_, "0", None, 1j], ids=repr)
 def test_delta_is_a_number(value):
     with pytest.raises(
-        discreet.ParameterTypeError, match="'delta' parameter of ApproxDP must be a number"
+        discreet.errors.ParameterTypeError, match="'delta' parameter of ApproxDP must be a number"
     ):
         ApproxDP(1, value)
 
@@ -89,7 +89,7 @@ def test_a_tiny_epsilon_works_end_to_end(epsilon, scores, mechanism):
 
 @pytest.mark.parametrize("epsilon", [64, 64.0, Decimal(64)], ids=repr)
 def test_epsilon_64_needs_no_words(epsilon):
-    assert discreet.PermuteAndFlip(epsilon=epsilon, sensitivity=1).epsilon == 64
+    assert discreet.mechanisms.PermuteAndFlip(epsilon=epsilon, sensitivity=1).epsilon == 64
 
 
 @loop_over("epsilon", [np.nextafter(64, 65), 65, 1e300], ids=repr)
@@ -130,7 +130,9 @@ def test_a_loss_survives_repr_pickle_copy_and_dict(loss):
 
 
 def test_each_kind_has_an_example_above():
-    assert {type(loss) for loss in EXAMPLES} == set(KINDS.values()) - {type(discreet.NO_LOSS)}
+    assert {type(loss) for loss in EXAMPLES} == set(KINDS.values()) - {
+        type(discreet.accounting.NO_LOSS)
+    }
 
 
 def test_losses_are_frozen():
@@ -355,28 +357,38 @@ def test_halvings_are_a_whole_number(halvings):
 class TestNoLoss:
     @pytest.mark.parametrize(
         "loss",
-        [PureDP(1e-9), BoundedRange(1), LogisticDP(1), ZCDP(1), ApproxDP(1, 0), discreet.NO_LOSS],
+        [
+            PureDP(1e-9),
+            BoundedRange(1),
+            LogisticDP(1),
+            ZCDP(1),
+            ApproxDP(1, 0),
+            discreet.accounting.NO_LOSS,
+        ],
         ids=repr,
     )
     def test_it_is_within_every_other(self, loss):
-        assert loss >= discreet.NO_LOSS
-        assert (loss <= discreet.NO_LOSS) == (loss is discreet.NO_LOSS)
+        assert loss >= discreet.accounting.NO_LOSS
+        assert (loss <= discreet.accounting.NO_LOSS) == (loss is discreet.accounting.NO_LOSS)
 
     def test_composing_with_it_changes_nothing(self):
         losses = [BoundedRange(0.1)] * 3
         alone = discreet.compose(losses, delta=1e-6)
-        assert discreet.compose([*losses, discreet.NO_LOSS], delta=1e-6).epsilon == alone.epsilon
-        assert discreet.compose([discreet.NO_LOSS], delta=1e-6).epsilon == 0
+        assert (
+            discreet.compose([*losses, discreet.accounting.NO_LOSS], delta=1e-6).epsilon
+            == alone.epsilon
+        )
+        assert discreet.compose([discreet.accounting.NO_LOSS], delta=1e-6).epsilon == 0
 
     def test_a_budget_pays_nothing_for_it(self):
         for budget in (PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)):
-            within = discreet.PrivacyFilter(budget)
-            within.admit(discreet.NO_LOSS)
+            within = discreet.accounting.PrivacyFilter(budget)
+            within.admit(discreet.accounting.NO_LOSS)
             assert within.spent() == 0
 
     def test_it_is_written_and_read(self):
-        assert loss_from_dict(discreet.NO_LOSS.to_dict()) == discreet.NO_LOSS
-        assert hash(discreet.NO_LOSS) == hash(loss_from_dict({"kind": "none"}))
+        assert loss_from_dict(discreet.accounting.NO_LOSS.to_dict()) == discreet.accounting.NO_LOSS
+        assert hash(discreet.accounting.NO_LOSS) == hash(loss_from_dict({"kind": "none"}))
 
 
 # Gaussian DP

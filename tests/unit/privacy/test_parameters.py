@@ -41,7 +41,7 @@ def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, va
 
 def test_there_is_no_default():
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match=r"'sensitivity' parameter of Example must be given.*no default",
     ):
         read()
@@ -81,7 +81,7 @@ def test_a_reach_beyond_the_floats_works_end_to_end(name, reach):
 def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
     scores = [0.0, 1.0, 2.5]
     distributions = [
-        discreet.PermuteAndFlip(epsilon=1, **words).probabilities(scores).tolist()
+        discreet.mechanisms.PermuteAndFlip(epsilon=1, **words).probabilities(scores).tolist()
         for words in (one, other)
     ]
     assert distributions[0] == distributions[1]

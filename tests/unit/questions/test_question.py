@@ -10,15 +10,8 @@ from fractions import Fraction
 import pandas
 import pytest
 
-from discreet import (
-    OneRow,
-    ParameterError,
-    ParameterTypeError,
-    PublicTable,
-    PureDP,
-    Session,
-    column,
-)
+from discreet import OneRow, ParameterError, PublicTable, PureDP, Release, Session, column
+from discreet.errors import ParameterTypeError
 from discreet.questions import QUESTIONS, Mode, Question
 
 USUAL = {"candidates": ["cat", "dog"], "epsilon": 0.5}
@@ -152,3 +145,16 @@ def test_what_is_kept_from_http_is_listed_here_and_has_a_reason():
     whole = {name for name, asked in QUESTIONS.items() if asked.not_over_http}
     fits = {"fit_subspace", "fit_covariance", "fit_linear", "fit_logistic", "fit_deepest"}
     assert whole == {"select"} | fits
+
+
+class TestGroups:
+    def test_the_answers_of_groups_are_a_dictionary_also_after_json(self):
+        table = PETS.assign(region=["north"] * 40 + ["south"] * 3)
+        with Session(table, unit=OneRow(), budget=PureDP(100)) as session:
+            asked = {"candidates": ["cat", "dog"], "by": "region", "groups": ["north", "south"]}
+            release = session.mode("pet", **asked, epsilon=50)
+            assert release.value == {"north": "cat", "south": "dog"}
+            assert json.loads(release.to_json())["value"][0] == {"tuple": ["north", "cat"]}
+            assert Release.from_json(release.to_json()) == release
+            lists = session.top_k("pet", k=2, **asked, epsilon=50)
+            assert list(lists.value["north"]) == ["cat", "dog"]

@@ -61,7 +61,7 @@ def test_no_bits_at_all_are_zero():
 FORKS = """
 import os, discreet
 from discreet.randomness.chance import _SYSTEM_BITS
-mechanism = discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
+mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1)
 mechanism.select([0] * 100)  # whatever is kept in the parent is kept by now
 for _ in range(4):
     reading, writing = os.pipe()
@@ -107,7 +107,7 @@ def test_seeds_differ():
 @pytest.mark.parametrize("seed", [True, 1.0, "7", None], ids=repr)
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'seed' parameter of SeededBits must be a whole number",
     ):
         SeededBits(seed)
@@ -137,7 +137,7 @@ def test_sources_follow_the_protocol(source):
 )
 def test_what_is_no_source_of_bits_is_refused(bits):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="'bits' parameter of select must be a source of random bits",
     ):
         discreet.select([1, 2], epsilon=1, sensitivity=1, bits=bits)

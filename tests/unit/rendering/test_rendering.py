@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tiers import examples, loop_over
 
 import discreet
-from discreet import Amount, OneRow, PureDP, Release, Session
+from discreet import OneRow, PureDP, Release, Session
+from discreet.accounting import Amount
 from discreet.accuracy import Accuracy
 from discreet.questions import Mode
-from discreet.release import Counts
+from discreet.release import NoisyCounts
 from discreet.rendering import charts, html
 from discreet.rendering.html import escaped, fitted, shown, width
 from discreet.rendering.picture import DARK, LIGHT, STYLESHEET, Picture
@@ -207,7 +208,7 @@ def test_a_refusal_in_a_notebook_is_one_line():
 
 
 def test_counts_and_groups_are_shown_with_their_names():
-    counted = Counts(values=(41, -1), error=7, mechanism="discrete-laplace")
+    counted = NoisyCounts(values=(41, -1), error=7, mechanism="discrete-laplace")
     release = replace(released(["<b>", "dog"]), counts=counted)
     text = release._repr_html_()
     assert text.index("&lt;b&gt;") < text.index(">41<") < text.index("dog") < text.index(">-1<")
@@ -233,7 +234,7 @@ def test_counts_and_groups_are_shown_with_their_names():
 
 def test_only_lists_whose_order_is_an_answer_have_places():
     """The names of a histogram are in the order of the candidates."""
-    counted = Counts(values=(38, 41), error=7, mechanism="discrete-laplace")
+    counted = NoisyCounts(values=(38, 41), error=7, mechanism="discrete-laplace")
     release = replace(released(["cat", "dog"]), counts=counted)
     histogram = replace(release, asked={"what": "counts", "column": "pet"})
     groups = replace(

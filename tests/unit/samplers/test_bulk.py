@@ -158,15 +158,17 @@ def test_ends_that_are_rational_or_nearly_so(law, distances):
     drawn = draw_many(LAWS[law], exact(distances), 60_000, Chance(SeededBits(3)))
     counts = np.bincount(drawn, minlength=len(distances)) / 60_000
     made = {
-        "exponential": discreet.ExponentialMechanism,
-        "permute-and-flip": discreet.PermuteAndFlip,
+        "exponential": discreet.mechanisms.ExponentialMechanism,
+        "permute-and-flip": discreet.mechanisms.PermuteAndFlip,
     }
     odds = made[law](epsilon=1, score_range=1).probabilities([-each for each in distances])
     # seven standard deviations
     assert abs(counts - odds).max() < 7 * math.sqrt(0.25 / 60_000)
 
 
-@pytest.mark.parametrize("make", [discreet.ExponentialMechanism, discreet.PermuteAndFlip])
+@pytest.mark.parametrize(
+    "make", [discreet.mechanisms.ExponentialMechanism, discreet.mechanisms.PermuteAndFlip]
+)
 def test_draws_have_the_stated_odds(make):
     """G-test at 1e-9; a change of one probability by 10 % is noticed."""
     from scipy.stats import chi2, power_divergence
@@ -182,7 +184,9 @@ def test_draws_have_the_stated_odds(make):
     assert power_divergence(counts, other / other.sum() * draws, lambda_=0)[0] > limit
 
 
-@pytest.mark.parametrize("make", [discreet.ExponentialMechanism, discreet.PermuteAndFlip])
+@pytest.mark.parametrize(
+    "make", [discreet.mechanisms.ExponentialMechanism, discreet.mechanisms.PermuteAndFlip]
+)
 def test_many_candidates_and_far_ones(make):
     scores = [*range(0, 50_000, 100)]
     drawn = make(epsilon=1, sensitivity=1).select_many(scores, draws=60_000, bits=SeededBits(1))

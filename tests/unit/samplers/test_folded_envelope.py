@@ -106,7 +106,7 @@ def test_blocks_that_are_looked_at_together_keep_their_weights(monkeypatch):
 
 
 def test_only_very_many_numbers_of_one_machine_type_are_folded():
-    mechanism = discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
+    mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1)
 
     def kind(scores):
         return type(mechanism._envelope(mechanism._read(scores)))
@@ -156,7 +156,7 @@ def test_scores_with_gaps_between_them_are_not_copied(gaps):
     sixteen proposals.
     """
     scores = np.random.default_rng(5).normal(size=2**20 * abs(gaps))[::gaps]
-    mechanism = discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
+    mechanism = discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1)
     mechanism.select(scores, bits=SeededBits(1))
     tracemalloc.start()
     try:

@@ -16,19 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import (
-    Condition,
-    ParameterError,
-    ParameterTypeError,
-    Person,
-    PureDP,
-    Session,
-    column,
-    parse_condition,
-    row_count,
-    total,
-)
-from discreet.questions import Mode
+from discreet import ParameterError, Person, PureDP, Session, column, row_count, total
+from discreet.errors import ParameterTypeError
+from discreet.questions import Condition, Mode, parse_condition
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import (
     OPPOSITE,

@@ -103,10 +103,7 @@ FLOATS = [*map(float, EDGES), -0.0, 0.5, 5e-324, 1e301, -1e301, float("inf"), fl
 @pytest.mark.parametrize("column", ["float", 'nu"m', "price", "said"])
 def test_prices_are_counted_as_the_steps_do(table, column):
     """The number of edges that a person's value reaches: in one statement, and one by one."""
-
-    def by_steps(values):
-        return values.select(counting._place(list(map(float, EDGES)), 0).alias(counting._BIN))
-
+    by_steps = counting._place(list(map(float, EDGES)), 0)
     # where each row is protected by itself, no rule chooses between rows
     for unit, rule in ((OneRow(), "max"), (Person("float"), "max"), (Person("float"), "min")):
         counted = count_bins(table, unit, column, EDGES, rule)
@@ -282,7 +279,7 @@ def test_a_question_on_one_table_does_not_wait_for_another():
     with first.turn:
         thread = threading.Thread(target=ask)
         thread.start()
-        assert done.wait(60)
+        assert done.wait(200)
     thread.join()
 
 
@@ -354,7 +351,7 @@ def forked(tmp_path_factory):
         cwd=place / "[h]ere",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=250,
         check=True,
     )
     return json.loads(done.stdout)
@@ -403,7 +400,7 @@ def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     else:
         assert session.mode("item", candidates=public, epsilon=64).value in (0, 1, 2)
     assert [len(each) for each in seen] == [1]
-    assert _tables(session._curator.table.connection) == []
+    assert _tables(session._runner.table.connection) == []
 
 
 def _tables(connection):

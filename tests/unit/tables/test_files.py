@@ -30,12 +30,12 @@ from discreet import (
     CsvFile,
     JsonFile,
     ParameterError,
-    ParameterTypeError,
     Person,
     PublicTable,
     PureDP,
     Session,
 )
+from discreet.errors import ParameterTypeError
 from discreet.tables.canonical_text import canonical_text
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
@@ -309,7 +309,7 @@ class TestSpills:
                 [sys.executable, "-c", script],
                 env=environment,
                 capture_output=True,
-                timeout=60,
+                timeout=250,
                 check=False,
             )
         assert list(tmp_path.iterdir()) == []
@@ -334,11 +334,11 @@ class TestSpills:
                 input="\n",
                 text=True,
                 capture_output=True,
-                timeout=60,
+                timeout=250,
                 check=True,
             )
             assert os.path.isdir(folder)
-            first.communicate("\n", timeout=60)
+            first.communicate("\n", timeout=250)
         assert not os.path.exists(folder)
 
 
@@ -373,7 +373,8 @@ class TestBytesThatAreNoText:
 
 class TestNames:
     @pytest.mark.parametrize(
-        "name", ['a"b', "a'b", "a b", "select", "a;drop table x", "a\\b", "ä", "a.b", "item "]
+        "name",
+        ['a"b', "a'b", "a b", "select", "a;drop table x", "a\\b", "ä", "a.b", "item ", "^w.*$"],
     )
     @pytest.mark.parametrize(
         "make",
@@ -412,11 +413,6 @@ class TestNames:
         rule = "names differ by more than capitals. Got 'a' and 'A'. Rename one"
         with pytest.raises(ParameterError, match=rule):
             open_table(make({"a": [1], "b": [0], "A": [2]}), "test")
-
-    def test_regular_expressions_of_polars(self):
-        table = open_table(polars.DataFrame({"who": [1], "^w.*$": ["a"]}), "test")
-        with pytest.raises(ParameterError, match="no pattern"):
-            table.require("^w.*$", "column", "test")
 
 
 class Colour(str, Enum):  # noqa: UP042 (one that prints its own name)
@@ -495,15 +491,6 @@ class TestOnePerson:
     )
     def test_nobody(self, value):
         assert value is None or canonical_text(value) is None
-
-    def test_a_column_of_objects_in_polars_is_refused(self):
-        frame = polars.DataFrame(
-            {"who": polars.Series([1, "1"], dtype=polars.Object), "item": ["a", "a"]}
-        )
-        with pytest.raises(
-            ParameterTypeError, match="'unit' parameter of Session must be a column of one type"
-        ):
-            Session(frame, unit=PERSON, budget=PureDP(1))
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

@@ -56,7 +56,7 @@ import nbformat, nbclient
 
 cells = [START, "kept = session('reads.csv')\\nkept", "failed('reads.csv')", "session('none.csv')"]
 notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-nbclient.NotebookClient(notebook, allow_errors=True, timeout=120).execute()
+nbclient.NotebookClient(notebook, allow_errors=True, timeout=250).execute()
 assert [[output.output_type for output in cell.outputs] for cell in notebook.cells] == [
     [], ["execute_result"], ["execute_result"], ["error"]
 ]

@@ -15,22 +15,13 @@ import pandas
 import pytest
 from asking import ask_of
 
-from discreet import (
-    Ledger,
-    LedgerError,
-    OneRow,
-    ParameterError,
-    ParameterTypeError,
-    Person,
-    PureDP,
-    ReservationLostError,
-    Session,
-)
+from discreet import Ledger, LedgerError, OneRow, ParameterError, Person, PureDP, Session
+from discreet.errors import ParameterTypeError, ReservationLostError
 from discreet.ledger.chain import START, canonical, link
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
 from discreet.questions import Mode
-from discreet.tables.curator import Curator
+from discreet.questions.runner import QuestionRunner
 from discreet.tables.payment import Asked, LedgerBudget
 
 VOTES = pandas.DataFrame(
@@ -447,7 +438,7 @@ class TestKeptAnswers:
     def test_a_lost_answer_is_paid_for_once_more_and_then_kept(self, ledger, votes, monkeypatch):
         ledger.open("d", budget=PureDP(1))
         with monkeypatch.context() as patched:
-            patched.setattr(Curator, "_answered", lambda *_: _interrupt())
+            patched.setattr(QuestionRunner, "_answered", lambda *_: _interrupt())
             with pytest.raises(KeyboardInterrupt):
                 ask(votes, ledger)
         with pytest.raises(ReservationLostError, match="--fresh"):

@@ -20,7 +20,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from asking import ask_of
+from asking import ask_of, question_of
 from pyarrow import parquet
 
 import discreet
@@ -31,7 +31,6 @@ from discreet import (
     BudgetExceededError,
     OneRow,
     ParameterError,
-    ParameterTypeError,
     Person,
     PublicTable,
     PureDP,
@@ -39,6 +38,7 @@ from discreet import (
 )
 from discreet.accounting.coin_prices import coin_tariff
 from discreet.accounting.coin_table import coin_terms
+from discreet.errors import ParameterTypeError
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.questions import Mode, TopK
 from discreet.tables.candidates import CountHistogram
@@ -227,7 +227,7 @@ class TestAnswers:
             "select range as who, (range % 3 + 0.5)::decimal(10, 2) as price from range(30)"
         )
         session = Session(table, unit=Person("who"), budget=PureDP(200))
-        where = nw.col("price") > 1
+        where = "price > 1"
         assert session.mode(
             "price", candidates=[Decimal("0.5"), Decimal("1.50"), 7], epsilon=64, where=where
         ).value == Decimal("1.50")
@@ -461,7 +461,7 @@ class TestNothingShows:
             == str(session)
             == "Session(unit=Person(column='student'), budget=PureDP(epsilon=10), questions=1)"
         )
-        assert "Ada" not in repr(session._curator.table)
+        assert "Ada" not in repr(session._runner.table)
         assert "Ada" not in repr(PublicTable("articles.csv", "article"))
 
 
@@ -521,53 +521,14 @@ class TestWrongParameters:
         )
         truths = [True] * 7
         series = VOTES["agrees"], polars.Series(truths), np.array(truths)
-        wrong = [True, truths, *series, 3]
+        wrong = [True, truths, *series, 3, nw.col("agrees")]
         self.refuse_each(session, name, "where", wrong, rule, ParameterTypeError)
 
     @EACH_QUESTION
     def test_where_without_such_a_column(self, session, name):
         rule = r"The 'where' parameter of Session\.\w+ must be one of the columns 'student', .*"
-        wrong = ["weight > 3", discreet.column("weight") > 3, nw.col("weight") > 3]
+        wrong = ["weight > 3", discreet.column("weight") > 3]
         self.refuse_each(session, name, "where", wrong, rule + r"Got 'weight'\.$")
-
-    @pytest.mark.parametrize(
-        ("where", "step"),
-        [
-            (nw.col("age") > nw.col("age").mean(), "mean"),
-            (nw.col("age").mean() > 3, "mean"),
-            (nw.col("age").rank() > 2, "rank"),
-            (nw.col("age").is_duplicated(), "is_duplicated"),
-            (nw.col("age").is_unique(), "is_unique"),
-            (nw.col("age").max().over("teacher") > 30, "max"),
-            ((nw.col("age") > 3) & (nw.col("pays").sum() > 3), "sum"),
-            (~(nw.col("age").is_in([1]) | (nw.len() > 5)), "len"),
-            (
-                nw.when(nw.col("age") > 3).then(nw.col("agrees")).otherwise(nw.lit(False)),
-                "when_then",
-            ),
-            (nw.all_horizontal(nw.col("agrees"), ignore_nulls=True), "all_horizontal"),
-            (nw.col("teacher").cast(nw.Int64) > 3, "cast"),
-            (
-                nw.col("teacher").str.to_datetime() > datetime.datetime(2020, 1, 1),
-                "str.to_datetime",
-            ),
-            (nw.col("teacher").str.starts_with("A"), "str.starts_with"),
-            (nw.col("age") * nw.col("pays") > 3, "__mul__"),
-            (10 % nw.col("age") > 3, "__rmod__"),
-            (nw.col("age") > nw.col("pays"), "a comparison with another column"),
-            (nw.col("age") + 1, "__add__"),
-            (nw.col("age", "pays") > 1, "col"),
-            (nw.lit(True), "a constant"),
-        ],
-        ids=lambda value: value if isinstance(value, str) else "",
-    )
-    def test_where_with_a_step_that_a_row_could_fail(self, session, where, step):
-        """Or that looks at other rows: one person could decide whether those of others count."""
-        rule = (
-            "The 'where' parameter of Session.mode must be made of comparisons with public values, "
-            rf"is_in, is_between, is_null, &, \| and ~\. Got '{step}'\. Every step must be one"
-        )
-        self.refuse(session, lambda s: QUESTIONS["mode"](s, where=where), rule)
 
     @pytest.mark.parametrize(
         ("where", "best"),
@@ -578,16 +539,6 @@ class TestWrongParameters:
             ("born >= date '2000-01-05' and pays < 1", "Bob"),
             (discreet.column("age") >= 25, "Bob"),
             (~discreet.column("teacher").is_in(["Ada", "Bob"]), "Cy"),
-            (nw.col("age") > 3, "Ada"),
-            (nw.col("agrees"), "Ada"),
-            (~nw.col("agrees") & (nw.col("teacher") != "Ada") & (nw.col("pays") > 1), "Cy"),
-            (nw.col("age").is_between(40, 50) | nw.col("teacher").is_in(["Bob"]), "Bob"),
-            (
-                nw.any_horizontal(
-                    nw.col("age") > 40, nw.lit(26) == nw.col("age"), ignore_nulls=False
-                ),
-                "Bob",
-            ),
         ],
         ids=str,
     )
@@ -599,11 +550,9 @@ class TestWrongParameters:
         ("where", "rule"),
         [
             ("age = 'old'", "a number, without quotes, for the column 'age'. Got 'old'."),
-            (nw.col("age") == "old", "a number, without quotes, for the column 'age'. Got 'old'."),
             ("agrees > true", "= or != with true or false for the column 'agrees'. Got True."),
             ("born = 'soon'", "a day such as '2025-03-01' for the column 'born'. Got 'soon'."),
             ("age >", "a condition such as .* It needs a number or a 'text' after '>'."),
-            (nw.col("age") == None, ("a public value: .* Got None. An empty cell is found by")),  # noqa: E711
         ],
         ids=str,
     )
@@ -963,6 +912,45 @@ class TestWrongParameters:
         assert refused.value.got == step
         assert (session.history(), session.remaining()) == ((), 10)
 
+    @pytest.mark.parametrize(
+        ("condition", "step"),
+        [
+            (nw.col("age") > nw.col("age").mean(), "a comparison with another column"),
+            (nw.col("age").mean() > 3, "mean"),
+            (nw.col("age").rank() > 2, "rank"),
+            (nw.col("age").is_duplicated(), "is_duplicated"),
+            (nw.col("age").is_unique(), "is_unique"),
+            (nw.col("age").max().over("teacher") > 30, "max"),
+            ((nw.col("age") > 3) & (nw.col("pays").sum() > 3), "sum"),
+            (~(nw.col("age").is_in([1]) | (nw.len() > 5)), "len"),
+            (nw.all_horizontal(nw.col("agrees"), ignore_nulls=True), "all_horizontal"),
+            (nw.col("teacher").cast(nw.Int64) > 3, "(cast|__gt__)"),
+            (
+                nw.col("teacher").str.to_datetime() > datetime.datetime(2020, 1, 1),
+                "str.to_datetime",
+            ),
+            (nw.col("teacher").str.starts_with("A"), "str.starts_with"),
+            (nw.col("age") * nw.col("pays") > 3, "__mul__"),
+            (10 % nw.col("age") > 3, "__rmod__"),
+            (nw.col("age") > nw.col("pays"), "a comparison with another column"),
+            (nw.col("age") + 1, "__add__"),
+            (nw.col("age", "pays") > 1, "col"),
+            (nw.lit(True), "lit"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_score_with_a_condition_that_a_row_could_fail(self, session, condition, step):
+        """Or that looks at other rows: one person could decide whether those of others count."""
+        for score in (condition.sum(), nw.col("age").clip(0, 9).filter(condition).sum()):
+            ask = lambda s, of=score: s.select(  # noqa: E731
+                candidates=[1], score=lambda _: of, epsilon=1, sensitivity=1
+            )
+            rule = (
+                "The 'score' parameter of Session.select must be a sum of terms of single rows "
+                rf"that are clipped to public bounds\. Got '{step}'\."
+            )
+            self.refuse(session, ask, rule)
+
     def test_score_of_a_column_that_is_not_there_or_has_no_numbers(self, session):
         def select(score):
             return lambda s: s.select(candidates=[1], score=lambda _: score, epsilon=1)
@@ -1032,11 +1020,6 @@ class TestWrongParameters:
             session,
             ask(VOTES, "age"),
             f"{owner} of the type of the items, String. Got 'age, of Int64'",
-        )
-        self.refuse(
-            session,
-            ask(polars.from_pandas(VOTES)),
-            f"{owner} on the same engine as the table, DUCKDB. Got 'POLARS'",
         )
         self.refuse(
             session, ask(VOTES.head(0)), f"{owner} a table with at least one candidate. Got 'none'"
@@ -1367,18 +1350,19 @@ class TestPrices:
     @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "mode of many"])
     def test_nothing_is_charged_and_no_row_read(self, watched, name):
         session = Session(watched.table, unit=Person("student"), budget=PureDP(10))
-        price = session.price(lambda preview: QUESTIONS[name](preview))
+        price = session.price(question_of(lambda preview: QUESTIONS[name](preview)))
         assert (price.fits, price.answered, price.amount) == (True, False, 1)
         assert price.questions_left == 9
-        assert session.would_fit(lambda preview: QUESTIONS[name](preview, epsilon=10))
-        assert not session.would_fit(lambda preview: QUESTIONS[name](preview, epsilon=10.1))
+        assert session.would_fit(question_of(lambda preview: QUESTIONS[name](preview, epsilon=10)))
+        assert not session.would_fit(
+            question_of(lambda preview: QUESTIONS[name](preview, epsilon=10.1))
+        )
         assert watched.reads == []
         assert (session.remaining(), session.history()) == (10, ())
 
     def test_by_name(self, session):
         asked = {"candidates": TEACHERS, "epsilon": 0.5}
         price = session.price(Mode("teacher", **asked))
-        assert price == session.price(session.mode, "teacher", **asked)
         assert price.cost.loss == PureDP(0.5)
         assert str(price.amount) == "0.5 epsilon"
 
@@ -1397,23 +1381,6 @@ class TestPrices:
     def test_of_questions_only(self, session, question):
         with pytest.raises(ParameterError, match=r"'question' parameter of Session.price"):
             session.price(question)
-
-    def test_of_an_answer_that_is_made_elsewhere(self, session):
-        before = session.remaining()
-        price = session.price(lambda preview: preview.charge(PureDP(1), what="a mean"))
-        assert (price.amount, price.fits, price.answered) == (1, True, False)
-        assert (session.remaining(), session.history()) == (before, ())
-
-    def test_the_session_stays_open(self):
-        session = Session(VOTES, unit=Person("student"), budget=PureDP(10))
-        asked = {"candidates": TEACHERS, "epsilon": 1}
-
-        def ask_and_close(preview):
-            with preview:
-                ask_of(preview, "mode", "teacher", **asked)
-
-        assert session.price(ask_and_close).amount == 1
-        assert ask_of(session, "mode", "teacher", **asked).value in TEACHERS
 
     def test_of_a_list_in_coins(self):
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
@@ -1450,9 +1417,11 @@ class TestTheMechanismFollowsTheBudget:
     )
     def test_quantiles_and_gaps_cost_what_their_laws_do(self, budget, quantiles, gaps):
         session = Session(VOTES, unit=Person("student"), budget=budget)
-        price = session.price(lambda s: QUESTIONS["quantiles"](s, epsilon=0.1))
+        price = session.price(question_of(lambda s: QUESTIONS["quantiles"](s, epsilon=0.1)))
         assert 1 + price.questions_left == quantiles
-        price = session.price(lambda s: QUESTIONS["mode"](s, epsilon=0.1, with_gap=True))
+        price = session.price(
+            question_of(lambda s: QUESTIONS["mode"](s, epsilon=0.1, with_gap=True))
+        )
         assert 1 + price.questions_left == gaps
 
     @pytest.mark.parametrize("k", [1, 2])
@@ -1489,15 +1458,9 @@ class TestWhatASessionIs:
 
     def test_categories_are_not_shown(self):
         """Somebody may have made them of the rows."""
-        kind = polars.Enum(["a rare disease", "flu"])
-        table = polars.DataFrame(
-            {"p": [1], "x": ["flu"], "y": [["flu"]], "z": [{"x": "flu", "n": 1}]},
-            schema={
-                "p": polars.Int64,
-                "x": kind,
-                "y": polars.List(kind),
-                "z": polars.Struct({"x": kind, "n": polars.Int64}),
-            },
+        flu = "'flu'::enum('a rare disease', 'flu')"
+        table = duckdb.sql(
+            f"select 1::bigint as p, {flu} as x, [{flu}] as y, {{'x': {flu}, 'n': 1::bigint}} as z"
         )
         session = Session(table, unit=Person("p"), budget=PureDP(1))
         shown = {"x": "Enum", "y": "List(Enum)", "z": "Struct({'x': Enum, 'n': Int64})"}
@@ -1515,21 +1478,16 @@ class TestWhatASessionIs:
             session = Session(source, unit=Person("p"), budget=PureDP(64))
             assert session.count(epsilon=60, where=later).value == 2
         view = Session(duckdb.from_arrow(arrow), unit=Person("p"), budget=PureDP(64))
-        with pytest.raises(ParameterTypeError, match="Hand over the data frame itself"):
+        with pytest.raises(ParameterTypeError, match="hand over the data frame that"):
             view.count(epsilon=60, where=later)
         assert view.spent() == 0
 
     def test_names_of_128_bits_are_whole_numbers(self):
-        for source in (
-            duckdb.sql(f"select range p, {2**70}::hugeint x from range(99)"),
-            polars.DataFrame(
-                {"p": range(99), "x": polars.Series([2**70] * 99, dtype=polars.Int128)}
-            ),
-        ):
-            session = Session(source, unit=Person("p"), budget=ApproxDP(9, 0.1))
-            found = session.top_k("x", k=1, limit=5, epsilon=5, delta=0.01).value
-            assert found == [2**70]
-            assert type(found[0]) is int
+        source = duckdb.sql(f"select range p, {2**70}::hugeint x from range(99)")
+        session = Session(source, unit=Person("p"), budget=ApproxDP(9, 0.1))
+        found = session.top_k("x", k=1, limit=5, epsilon=5, delta=0.01).value
+        assert found == [2**70]
+        assert type(found[0]) is int
 
     def test_a_description(self, session):
         QUESTIONS["mode"](session)

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, Composition, Loss, ParameterError, Plan, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, Loss, ParameterError, PureDP
+from discreet.accounting import Composition, Plan
 from discreet.cli.options import (
     MOST_QUERIES,
     AsJson,
@@ -227,7 +228,7 @@ def plan(
         ),
     )
     counts = asked(
-        _PLAN, typed, lambda: discreet.queries_by_analysis(each=made.loss, budget=budget)
+        _PLAN, typed, lambda: discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
     )
     # the plan itself shows that so many fit
     counts[made.method] = max(count, counts[made.method] or 0)
@@ -337,7 +338,9 @@ def queries_allowed(
     if plot is not None:
         require_picture(plot, type(each), budget, _QUERIES_ALLOWED)
     counts = asked(
-        _QUERIES_ALLOWED, {}, lambda: discreet.queries_by_analysis(each=each, budget=budget)
+        _QUERIES_ALLOWED,
+        {},
+        lambda: discreet.accounting.queries_by_analysis(each=each, budget=budget),
     )
     textbook = asked(_QUERIES_ALLOWED, {}, lambda: _textbook(each, budget))
     method = most(counts, adaptive=not non_adaptive)
@@ -369,7 +372,7 @@ def _textbook(each: Loss, budget: Loss) -> dict[str, int]:
     """
     if not isinstance(each, BoundedRange):
         return {}
-    counts = discreet.queries_by_analysis(each=PureDP(2 * each.epsilon), budget=budget)
+    counts = discreet.accounting.queries_by_analysis(each=PureDP(2 * each.epsilon), budget=budget)
     return {name: count for name in TEXTBOOK if (count := counts.get(name)) is not None}
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import ZCDP, Accuracy, Loss, ParameterError, Preview
+from discreet import ZCDP, Accuracy, Loss, ParameterError
 from discreet.accuracy import shown_bound
 from discreet.cli.options import (
     Acknowledge,
@@ -38,6 +38,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
+from discreet.planning import Preview
 from discreet.rendering.charts import Curve, lines
 
 _ERROR_BOUND = "discreet error-bound"
@@ -216,7 +217,7 @@ def choose_epsilon(
         epsilon: asked(
             _CHOOSE_EPSILON,
             words,
-            lambda: discreet.accuracy_at(name, epsilon=Fraction(epsilon), **said),  # noqa: B023
+            lambda: discreet.planning.accuracy_at(name, epsilon=Fraction(epsilon), **said),  # noqa: B023
             {"question": "QUESTION"},
         )
         for epsilon in _EPSILONS
@@ -227,7 +228,7 @@ def choose_epsilon(
         plan = asked(
             _CHOOSE_EPSILON,
             words | {"within": within},
-            lambda: discreet.plan_accuracy(name, within=wanted, **said),
+            lambda: discreet.planning.plan_accuracy(name, within=wanted, **said),
         )
     if as_json:
         fields: dict[str, Any] = {"bounds": {each: told[each].to_dict() for each in told}}
@@ -405,13 +406,13 @@ def preview(
     made = _typed_counts(counts) if counts is not None else asked(
         _PREVIEW,
         {"shape": shape, "candidates": candidates, "persons": persons},
-        lambda: discreet.made_up_counts(
+        lambda: discreet.planning.made_up_counts(
             shape,
             candidates=count_option(candidates, "--candidates", _PREVIEW, most=_MOST_DRAWS),
             persons=count_option(persons, "--persons", _PREVIEW),
         ),
     )  # fmt: skip
-    seen = asked(_PREVIEW, typed, lambda: discreet.preview(made, **numbers))
+    seen = asked(_PREVIEW, typed, lambda: discreet.planning.preview(made, **numbers))
     if as_json:
         print_json(json.dumps(_preview_dict(seen)))
     else:

@@ -17,17 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import (
-    ZCDP,
-    ApproxDP,
-    AuditReport,
-    BoundedRange,
-    GaussianDP,
-    LogisticDP,
-    Loss,
-    ParameterError,
-    PureDP,
-)
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, Loss, ParameterError, PureDP
+from discreet.accounting import LogisticDP
+from discreet.auditing import AuditReport
 from discreet.cli.options import (
     AsJson,
     Nothing,
@@ -158,7 +150,7 @@ def audit(
         report = asked(
             _COMMAND,
             typed,
-            lambda: discreet.audit(mechanism, progress=progress, **request),
+            lambda: discreet.auditing.audit(mechanism, progress=progress, **request),
             {"mechanism": _TARGET},
         )
     if as_json:

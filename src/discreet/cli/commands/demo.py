@@ -22,7 +22,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from discreet import Amount, ApproxDP, BudgetExceededError, PermuteAndFlip, Person, Release, Session
+from discreet import ApproxDP, BudgetExceededError, Person, Release, Session
+from discreet.accounting import Amount
 from discreet.cli.candidates import typed_candidates
 from discreet.cli.data.make import ARTICLES, READS
 from discreet.cli.options import write_new
@@ -30,6 +31,7 @@ from discreet.cli.scores_file import Label, read_scores
 from discreet.cli.show import factor
 from discreet.cli.stories import BUNDLED, LISTS, MANIFEST, MASCOT, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
+from discreet.mechanisms import PermuteAndFlip
 from discreet.plots.ranking import NOTHING_MORE
 from discreet.questions import TopK
 

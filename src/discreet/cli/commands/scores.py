@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 from rich.table import Table
 
-from discreet import ParameterError, ScoresError
+from discreet import ParameterError
 from discreet.cli.options import (
     Acknowledge,
     AsJson,
@@ -40,6 +40,7 @@ from discreet.cli.terminal import (
     probability_text,
     terminal,
 )
+from discreet.errors import ScoresError
 
 _SELECT = "discreet select"
 _PROBABILITIES = "discreet probabilities"

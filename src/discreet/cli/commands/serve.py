@@ -13,10 +13,11 @@ from typing import Annotated
 
 import typer
 
-from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet import MissingExtraError, ParameterError
 from discreet.cli.ask import read_anchor_file
 from discreet.cli.options import BudgetDelta, BudgetEpsilon, count_option, read_budget
 from discreet.cli.table_options import AnchorFileOption
+from discreet.errors import OutdatedLibraryError
 from discreet.trusted_files import require_trusted
 from discreet.versions import require
 

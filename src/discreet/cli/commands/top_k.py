@@ -182,8 +182,9 @@ def top_k(
           --epsilon 1 --candidates demo:articles
       discreet top-k demo:reads --column article --person reader -k 10 \\
           --epsilon 1 --delta 1e-6 --limit 1000 --where "region = 'Berlin'"
-      discreet top-k demo:reads --column article --person reader -k 3 --epsilon 1 \\
-          --candidates demo:articles --by region --groups Berlin,London
+      discreet top-k demo:reads --column article --person reader -k 3 \\
+          --epsilon 1 --candidates demo:articles \\
+          --by region --groups Berlin,London
       discreet top-k demo:reads --column article --person reader -k 10 \\
           --epsilon 1 --delta 1e-6 --limit 100 --items-per-person 20
       discreet top-k demo:votes --label name --score votes -k 2 \\

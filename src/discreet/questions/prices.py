@@ -1,7 +1,4 @@
-"""What a session says beforehand: the price of a question, and a description of itself.
-
-For the price a question is asked of a `Preview`, which checks it and does not answer.
-"""
+"""What a session says beforehand: the price of a question, and a description of itself."""
 
 from __future__ import annotations
 
@@ -13,10 +10,8 @@ from discreet.accuracy import Accuracy
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
-from discreet.randomness.chance import Bits
-from discreet.release import Release
+from discreet.questions.runner import QuestionRunner
 from discreet.rendering.picture import Picture
-from discreet.tables.curator import Askable, Curator
 from discreet.tables.inquiry import Prepared
 from discreet.tables.payment import amount_of
 
@@ -52,59 +47,11 @@ class Price:
         return card("Price of a question", facts(rows))
 
 
-class Preview(Curator):
-    """A curator who checks questions and answers none.
-
-    asked: what it was asked, and whether to answer that anew; the last question counts.
-    """
-
-    def __init__(self, curator: Curator) -> None:
-        vars(self).update(vars(curator))
-        self.asked: list[tuple[Prepared, bool]] = []
-
-    def ask(
-        self,
-        question: Askable,
-        *,
-        fresh: bool = False,
-        again: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """A release without a value."""
-        return self._noted(self.prepare(question), fresh)
-
-    def close(self) -> None:
-        """Nothing: the table is still the session's."""
-
-    def charge(self, loss: Loss, what: str, owner: str) -> None:
-        """A charge for an answer that is made elsewhere, of which nothing is taken."""
-        self._require_open()
-        self._require_delta(Cost(loss), owner)
-        self._noted(Prepared(Cost(loss), lambda _: _not_asked(loss)), True)
-
-    def _noted(self, prepared: Prepared, fresh: bool) -> Release:
-        self.asked.append((prepared, fresh))
-        return _not_asked(prepared.cost.loss)
-
-    @property
-    def prepared(self) -> Prepared:
-        """The question that was asked last."""
-        return self.asked[-1][0]
-
-    def price(self) -> Price:
-        """What the question that was asked last would cost."""
-        return price_of(self, *self.asked[-1])
-
-
-def _not_asked(loss: Loss) -> Release:
-    return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
-
-
-def price_of(curator: Curator, prepared: Prepared, fresh: bool = False) -> Price:
+def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) -> Price:
     """What a question would cost, and whether it fits."""
-    cost, budget = prepared.cost, curator.budget
+    cost, budget = prepared.cost, runner.budget
     left = budget.questions_left(cost)
-    answered = not fresh and curator.is_kept(prepared)
+    answered = not fresh and runner.is_kept(prepared)
     return Price(
         # A question that is remembered is nobody's to change: its parts are what is paid for.
         cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
@@ -130,21 +77,23 @@ class ListPrice:
     prices: tuple[Price, ...]
 
 
-def price_of_list(curator: Curator, every: Sequence[Prepared], fresh: bool = False) -> ListPrice:
+def price_of_list(
+    runner: QuestionRunner, every: Sequence[Prepared], fresh: bool = False
+) -> ListPrice:
     """What questions would cost that are asked as one list, and which of them fit."""
     once = {prepared.name: prepared for prepared in every}
-    unpaid = [each for each in once.values() if fresh or not curator.is_kept(each)]
+    unpaid = [each for each in once.values() if fresh or not runner.is_kept(each)]
     costs = [prepared.cost for prepared in unpaid]
     # those before a question that fits all fit, too
     fitting = bisect(
-        range(len(costs)), 0, key=lambda last: not curator.budget.allows(*costs[: last + 1])
+        range(len(costs)), 0, key=lambda last: not runner.budget.allows(*costs[: last + 1])
     )
     too_late = {prepared.name for prepared in unpaid[fitting:]}
     prices = tuple(
-        replace(price_of(curator, prepared, fresh), fits=prepared.name not in too_late)
+        replace(price_of(runner, prepared, fresh), fits=prepared.name not in too_late)
         for prepared in every
     )
-    return ListPrice(amount=amount_of(curator.budget, *costs), fits=not too_late, prices=prices)
+    return ListPrice(amount=amount_of(runner.budget, *costs), fits=not too_late, prices=prices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

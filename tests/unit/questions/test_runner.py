@@ -21,8 +21,8 @@ from discreet import (
     Session,
     column,
 )
-from discreet.questions import Mode, Quantile, TopK, top_k
-from discreet.tables import curator, duckdb_connection
+from discreet.questions import Mode, Quantile, TopK, runner, top_k
+from discreet.tables import duckdb_connection
 from discreet.tables.engine import _MOST_PLANS, Plans
 from discreet.testing import SeededBits
 
@@ -76,7 +76,7 @@ class TestRemembered:
             ask(session, **different)
         assert len(prepared) == 4
         assert ask(session, where="year > 3").value == "b"
-        assert ask(session, by="year", groups=[4]).value == [(4, "b")]
+        assert ask(session, by="year", groups=[4]).value == {4: "b"}
 
     def test_neither_fresh_nor_bits_are_part_of_it(self, prepared):
         session = opened()
@@ -107,7 +107,7 @@ class TestRemembered:
         labels, groups = ["a", "b"], [1, 2]
         question = Mode("vote", candidates=labels, by="year", groups=groups, epsilon=50)
         labels[0], groups[0] = "c", 4
-        assert opened().ask(question).value == [(1, "a"), (2, "a")]
+        assert opened().ask(question).value == {1: "a", 2: "a"}
 
     def test_a_table_that_is_opened_again_is_another_one(self, prepared):
         session = opened()
@@ -208,7 +208,7 @@ class TestRemembered:
         assert session.spent() == 40 * 50
 
     def test_only_so_many_are_remembered(self, monkeypatch, prepared):
-        monkeypatch.setattr(curator, "_MOST_PREPARED", 2)
+        monkeypatch.setattr(runner, "_MOST_PREPARED", 2)
         session = opened(polars.from_pandas(VOTES))
         for epsilon in (50, 51, 50, 52, 50, 51):
             ask(session, epsilon=epsilon)

@@ -18,7 +18,12 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, is_whole
 from discreet.literals import MechanismName, TopKMethod
-from discreet.mechanisms.accuracy_planner import budget_rule
+from discreet.mechanisms.accuracy_planner import (
+    AccuracyPlan,
+    accuracy_at,
+    budget_rule,
+    plan_accuracy,
+)
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
 from discreet.mechanisms.counted_selection import CountedSelection
@@ -29,6 +34,16 @@ from discreet.privacy.loss import Loss
 from discreet.release import Release
 from discreet.rendering.picture import Picture
 from discreet.testing import SeededBits
+
+__all__ = [
+    "AccuracyPlan",
+    "Picture",
+    "Preview",
+    "accuracy_at",
+    "made_up_counts",
+    "plan_accuracy",
+    "preview",
+]
 
 Ranked = TopKMechanism | HistogramTopK | UnknownDomainTopK | UnknownDomainHistogram
 """A way to a list of names."""

@@ -23,6 +23,8 @@ from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 
+__all__ = ["fit_covariance", "fit_deepest", "fit_linear", "fit_logistic", "fit_subspace"]
+
 
 @public_function("fit_linear")
 def fit_linear(

@@ -1,16 +1,16 @@
-"""Who holds the table of a session and answers: the budget is taken first, and only then a
-row is read.
+"""What answers the questions of a session: the budget is taken first, and only then a row is
+read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import replace
 from threading import Lock
-from typing import Any, NoReturn, Protocol, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
-from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import (
     BudgetExceededError,
     DiscreetError,
@@ -26,9 +26,10 @@ from discreet.exact.rationals import Number
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
+from discreet.questions.question import Question
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import Where, read_where
+from discreet.tables.condition_language import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
@@ -40,53 +41,13 @@ from discreet.tables.inquiry import (
     Prepared,
     question_form,
 )
-from discreet.tables.payment import Budget, amount_of
+from discreet.tables.payment import Budget, Payment, amount_of
 from discreet.tables.table import Table
 
+Charge = Callable[..., AbstractContextManager[Payment]]
+"""Takes the cost of a question, as `Budget.charge` does."""
 _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
-
-
-class Askable(Protocol):
-    """What a curator has to know about a question: `discreet.questions.Question` has it."""
-
-    @property
-    def name(self) -> str:
-        """The name of the question: "mode", say."""
-        ...
-
-    @property
-    def takes(self) -> Collection[str]:
-        """The names of its parameters."""
-        ...
-
-    @property
-    def used_columns(self) -> Sequence[tuple[str, str]]:
-        """The columns that it is about, each with the parameter that names it."""
-        ...
-
-    @property
-    def ballots(self) -> bool:
-        """Whether a cell of the columns may hold several items."""
-        ...
-
-    def rows(self) -> tuple[Where | None, str | None, Sequence[Any] | None]:
-        """Which rows count: `where`, `by` and `groups`."""
-        ...
-
-    @property
-    def spelling(self) -> Hashable | None:
-        """What the same question is found by; None for one that has to be read anew."""
-        ...
-
-    def stated(self, rule: BudgetRule) -> Mapping[str, Any]:
-        """Its own parameters, for the canonical form."""
-        ...
-
-    def prepare(self, inquiry: Inquiry) -> Prepared:
-        """The question, checked against a table: its cost, and a way to answer it."""
-        ...
-
 
 _COPIED = (
     "A Session is one budget, and a copy would be a second one. Open a session in each process, "
@@ -94,7 +55,7 @@ _COPIED = (
 )
 
 
-class Curator:
+class QuestionRunner:
     """A table, whom it is about, the budget that pays for it, and what was answered so far.
 
     identity: which table it is, for the names of questions.
@@ -142,7 +103,7 @@ class Curator:
         for watch in list(self._watches):
             watch.end()
 
-    def _inquiry(self, question: Askable) -> Inquiry:
+    def _inquiry(self, question: Question) -> Inquiry:
         """What the question is prepared with."""
         where, by, groups = question.rows()
         return Inquiry(
@@ -154,7 +115,7 @@ class Curator:
             groups=groups,
         )
 
-    def _rows(self, question: Askable, where: Where | None, by: str | None) -> Table:
+    def _rows(self, question: Question, where: Where | None, by: str | None) -> Table:
         """The rows that count for a question. None of them is read yet."""
         owner = _owner(question)
         columns = [name for _, name in question.used_columns]
@@ -184,11 +145,12 @@ class Curator:
 
     def ask(
         self,
-        question: Askable,
+        question: Question,
         *,
         fresh: bool = False,
         again: bool = False,
         bits: Bits | None = None,
+        charge: Charge | None = None,
     ) -> Release:
         """Check what is left to check, take the budget, and only then answer from the
         rows that count.
@@ -196,13 +158,14 @@ class Curator:
         fresh: whether to ask anew what was answered before.
         again: whether to pay once more for an answer that was lost.
         bits: of a simulation.
+        charge: takes the cost, in place of the budget itself.
         """
         prepared = self._ready(question, fresh, again, bits)
-        return self._paid(prepared, fresh, again, bits)
+        return self._paid(prepared, fresh, again, bits, charge or self.budget.charge)
 
     def ask_all(
         self,
-        questions: Sequence[Askable],
+        questions: Sequence[Question],
         *,
         fresh: bool = False,
         again: bool = False,
@@ -223,7 +186,8 @@ class Curator:
             if not drawn_anew and not again:
                 self._require_none_lost(unpaid)
             answers = {
-                name: self._paid(prepared, fresh, again, bits) for name, prepared in once.items()
+                name: self._paid(prepared, fresh, again, bits, self.budget.charge)
+                for name, prepared in once.items()
             }
         return [deepcopy(answers[prepared.name]) for prepared in every]
 
@@ -249,7 +213,7 @@ class Curator:
                     "--again) to pay once more for what was lost, and for nothing else twice."
                 )
 
-    def _ready(self, question: Askable, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
+    def _ready(self, question: Question, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
         """The question with all that is checked before anything is paid."""
         prepared, owner = self.prepare(question), _owner(question)
         read_bits(bits, owner)
@@ -259,7 +223,9 @@ class Curator:
         self._require_delta(prepared.cost, owner)
         return prepared
 
-    def _paid(self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None) -> Release:
+    def _paid(
+        self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None, charge: Charge
+    ) -> Release:
         """The answer, for its charge; or the one that was given before."""
         # a simulation is drawn as often as it is asked for
         if not fresh and bits is None and prepared.name in self._answers:
@@ -270,9 +236,7 @@ class Curator:
         # a question that is remembered is nobody's to change
         line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
         kept_by = None if bits is not None else prepared.name
-        with self.budget.charge(
-            prepared.cost, line.asked, kept_by, fresh=fresh, again=again
-        ) as payment:
+        with charge(prepared.cost, line.asked, kept_by, fresh=fresh, again=again) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(line)
@@ -313,7 +277,7 @@ class Curator:
         error.by_request = by_request or watch.ended_idle
         raise error
 
-    def prepare(self, question: Askable) -> Prepared:
+    def prepare(self, question: Question) -> Prepared:
         """The question, checked, with its canonical form. Nothing is charged.
 
         All of it follows from public things, so it is made once for the same
@@ -349,7 +313,7 @@ class Curator:
             if len(self._prepared) > _MOST_PREPARED:
                 del self._prepared[next(iter(self._prepared))]
 
-    def _checked(self, question: Askable) -> Prepared:
+    def _checked(self, question: Question) -> Prepared:
         """The question, prepared anew. A complaint about its parameters names the method."""
         with called_as(_owner(question), question.takes):
             inquiry = self._inquiry(question)
@@ -364,7 +328,7 @@ class Curator:
                 _require_planned(inquiry, prepared_for)
             return prepared.named(self._form(inquiry, question))
 
-    def _form(self, inquiry: Inquiry, question: Askable) -> dict[str, Any]:
+    def _form(self, inquiry: Inquiry, question: Question) -> dict[str, Any]:
         """The canonical form of a question."""
         return question_form(
             inquiry.what,
@@ -435,6 +399,6 @@ def _telling(release: Release, prepared: Prepared, line: ChargedQuestion) -> Rel
     return replace(release, accuracy=prepared.told, asked=asked)
 
 
-def _owner(question: Askable) -> str:
+def _owner(question: Question) -> str:
     """The method that was called, for error messages."""
     return f"Session.{question.name}"

@@ -1,0 +1,10 @@
+from discreet.accounting.composition import Composition as Composition
+from discreet.accounting.composition import GaussianApproximation as GaussianApproximation
+from discreet.accounting.planner import Plan as Plan
+from discreet.accounting.planner import queries_by_analysis as queries_by_analysis
+from discreet.accounting.privacy_filter import PrivacyFilter as PrivacyFilter
+from discreet.accounting.random_stopping import private_candidate_loss as private_candidate_loss
+from discreet.privacy.cost import Amount as Amount
+from discreet.privacy.cost import Cost as Cost
+from discreet.privacy.loss import NO_LOSS as NO_LOSS
+from discreet.privacy.loss import LogisticDP as LogisticDP
