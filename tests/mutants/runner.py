@@ -38,7 +38,9 @@ _LIBRARIES = """
     typer.testing uvicorn xdist.looponfail xdist.plugin xml.etree.ElementTree
 """
 SECONDS = 120
-_QUIETLY = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+# a plugin that only other tests need takes longer than many of these
+_WITHOUT = ["cacheprovider", "xdist", "schemathesis"]
+_QUIETLY = ["-q", "-x", "--tb=no", *(part for name in _WITHOUT for part in ("-p", f"no:{name}"))]
 # An edit that cannot run has shown nothing about the tests, and a slow machine kills no mutant.
 _NO_VERDICT = (NameError, ImportError, SyntaxError)
 _NO_VERDICT_NAMES = {"DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure"}

@@ -108,7 +108,7 @@ class Summary:
     """Adds up the phases of each test, and says which tests took too long."""
 
     def __init__(self, limit: bool) -> None:
-        self._limit, self._start = limit, calibration_loop()
+        self._limit = limit
         self._seconds: Counter[str] = Counter()
         self._other: set[str] = set()
 
@@ -119,12 +119,14 @@ class Summary:
 
     def too_long(self) -> list[tuple[str, float]]:
         """Everyday tests above the limit, slowest first."""
-        slowness = max(1.0, self._start / QUICK_LOOP, calibration_loop() / QUICK_LOOP)
-        return [
+        found = [
             (test, seconds)
             for test, seconds in self._seconds.most_common()
-            if test not in self._other and seconds > limit(test) * slowness
+            if test not in self._other and seconds > limit(test)
         ]
+        # most runs have none, and need not know how fast the machine is
+        slowness = max(1.0, calibration_loop() / QUICK_LOOP) if found else 1.0
+        return [(test, seconds) for test, seconds in found if seconds > limit(test) * slowness]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -1,6 +1,5 @@
 """`select`: every parameter reaches the mechanism, and no request gets another one's answer."""
 
-import inspect
 from decimal import Decimal
 from fractions import Fraction
 
@@ -51,16 +50,6 @@ def test_each_name_means_its_mechanism(name, like):
         )
 
 
-def test_the_names_above_are_all_there_are():
-    assert set(MECHANISMS) == {
-        "permute-and-flip",
-        "exponential",
-        "gumbel-noise",
-        "exponential-noise",
-        "laplace-noise",
-    }
-
-
 def test_the_default_is_permute_and_flip_for_the_largest():
     assert select().mechanism == "permute-and-flip"
     assert select(epsilon=64, sensitivity=0.01).value == 2
@@ -80,35 +69,6 @@ def test_there_are_no_defaults_for_privacy_parameters():
         discreet.errors.ParameterTypeError, match="'sensitivity' parameter of select must be given"
     ):
         discreet.select(SCORES, epsilon=1)
-
-
-def test_parameters_go_by_name():
-    with pytest.raises(TypeError, match="takes 1 positional argument"):
-        discreet.select(SCORES, 1, 1)
-    kinds = {
-        each.kind
-        for name, each in inspect.signature(discreet.select).parameters.items()
-        if name != "scores"
-    }
-    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
-
-
-@pytest.mark.parametrize("mechanism", ["softmax", "", "PermuteAndFlip", "permute_and_flip"])
-def test_an_unknown_mechanism_is_named(mechanism):
-    with pytest.raises(
-        discreet.ParameterError,
-        match=rf"'mechanism' parameter of select must be one of .*\. Got '{mechanism}'\.",
-    ):
-        select(mechanism=mechanism)
-
-
-@pytest.mark.parametrize("objective", ["maximum", "MAX", ""])
-def test_an_unknown_objective_is_named(objective):
-    with pytest.raises(
-        discreet.ParameterError,
-        match=rf"'objective' parameter of .* one of 'max', 'min'\. Got '{objective}'\.",
-    ):
-        select(objective=objective)
 
 
 # A cache that took equal keys for the same request would let True in after 1, or hand 1's

@@ -48,7 +48,7 @@ ALLOWED = {
     ("samplers/subspace_proposal.py", "sort"),
     ("samplers/subspace.py", "argsort"),
     # made-up data, and what an auditor has drawn
-    ("simulation.py", "sort"),
+    ("planning.py", "sort"),
     ("auditing/claims.py", "argsort"),
     ("auditing/event_search.py", "unique"),
     ("auditing/timing.py", "unique"),

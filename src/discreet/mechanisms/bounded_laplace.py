@@ -32,7 +32,7 @@ from discreet.exact.enclosures import (
     upper_bound,
 )
 from discreet.exact.rationals import Number, count, readable, set_frozen
-from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
+from discreet.mechanisms.whole_noise import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits

@@ -28,13 +28,13 @@ from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball, up, upper_bound
 from discreet.exact.normal import square_root_up, upper_tail
 from discreet.exact.rationals import Number, count, nearest_float, readable, round_up, set_frozen
-from discreet.mechanisms.discrete_laplace import (
-    DiscreteLaplace,
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.rounded_gaussian import rounded_probability
+from discreet.mechanisms.whole_noise import (
     noise_accuracy,
     read_whole,
     smallest_bound,
 )
-from discreet.mechanisms.rounded_gaussian import rounded_probability
 from discreet.privacy.loss import GaussianDP, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_mu, read_probability
 from discreet.randomness.bulk_draws import added, laplace_noise

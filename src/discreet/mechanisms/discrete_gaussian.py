@@ -7,30 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from flint import arb, ctx
 
-from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.exact.enclosures import at_precision, ball, nearest, upper_bound
+from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import (
     Number,
-    count,
     nearest_float,
-    readable,
     set_frozen,
     whole_sensitivity,
 )
-from discreet.mechanisms.discrete_laplace import (
-    noise_accuracy,
-    read_pair,
-    read_whole,
-    smallest_bound,
-)
+from discreet.mechanisms.whole_noise import WholeNoise, smallest_bound
 from discreet.privacy.loss import ZCDP, Loss
-from discreet.privacy.parameters import read_probability, read_rho
+from discreet.privacy.parameters import read_rho
 from discreet.randomness.bulk_draws import added, gaussian_noise
-from discreet.randomness.chance import Bits, Chance, read_bits
-from discreet.release import Release
+from discreet.randomness.chance import Chance
 
 # working bits beside those of the largest numbers
 _SPARE_BITS = 64
@@ -39,7 +31,7 @@ _SUMMED = 2**12
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class DiscreteGaussian:
+class DiscreteGaussian(WholeNoise):
     """A whole number, or several, with noise: odds exp(-noise^2 / (2 variance)) on all
     whole numbers.
 
@@ -68,6 +60,8 @@ class DiscreteGaussian:
     rho: Fraction
     squared_sensitivity: Fraction
     acknowledge: str | None
+    name: ClassVar[str] = "discrete-gaussian"
+    stated: ClassVar[tuple[str, str]] = "rho", "squared_sensitivity"
 
     def __init__(
         self, *, rho: Number, squared_sensitivity: Number, acknowledge: str | None = None
@@ -76,10 +70,6 @@ class DiscreteGaussian:
         set_frozen(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-gaussian
         set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
-
-    def __repr__(self) -> str:
-        rho, squares = readable(self.rho), readable(self.squared_sensitivity)
-        return f"DiscreteGaussian(rho={rho}, squared_sensitivity={squares})"
 
     @property
     def variance(self) -> Fraction:
@@ -92,23 +82,6 @@ class DiscreteGaussian:
         # docs/proofs/noise.md#discrete-gaussian
         return ZCDP(self.rho)
 
-    def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
-        """The number with noise, or the list of numbers, each with its own. Give `bits`
-        only in tests and simulations.
-        """
-        owner = type(self).__name__
-        numbers, several = read_whole(value, owner)
-        chance = read_bits(bits, owner)
-        noisy = self.add_noise(numbers, chance)
-        return Release(
-            value=noisy if several else noisy[0],
-            loss=self.privacy_loss(),
-            mechanism="discrete-gaussian",
-            candidates=None,
-            seeded=chance.bits.seeded,
-            accuracy=self.accuracy(numbers=max(1, len(numbers))),
-        )
-
     def add_noise(self, numbers: Sequence[int], chance: Chance) -> list[int]:
         """The numbers, each with noise of its own."""
         return added(numbers, gaussian_noise(self.variance, len(numbers), chance))
@@ -118,38 +91,13 @@ class DiscreteGaussian:
         """The standard deviation of the noise, at most: to compare noises, not to certify."""
         return math.sqrt(nearest_float(self.variance))
 
-    def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
-        """The natural logarithm of the probability that this value is released as this output.
+    def _log_odds(self, noise: list[int]) -> arb:
+        squares = sum(each**2 for each in noise)
+        behind = ball(Fraction(squares) / (2 * self.variance))
+        return -(behind + len(noise) * _sum_of_odds(self.variance).log())
 
-        For several numbers it is the probability of all of them together. As private as
-        the value: never publish it for real data.
-
-        Promise: the float nearest to the true number.
-
-        >>> mechanism = DiscreteGaussian(rho=0.5, squared_sensitivity=1)
-        >>> round(math.exp(mechanism.log_probability(42, value=42)), 4)
-        0.3989
-        """
-        outputs, numbers = read_pair(output, value, type(self).__name__)
-        squares = sum((noisy - number) ** 2 for noisy, number in zip(outputs, numbers, strict=True))
-
-        def exact() -> arb:
-            behind = ball(Fraction(squares) / (2 * self.variance))
-            return -(behind + len(numbers) * _sum_of_odds(self.variance).log())
-
-        return nearest(lambda precision: at_precision(precision, exact))
-
-    def error_bound(self, failure_probability: Number, *, numbers: int = 1) -> int:
-        """How large the noise of this many numbers can be, except with `failure_probability`.
-
-        >>> DiscreteGaussian(rho=0.5, squared_sensitivity=1).error_bound(0.05)
-        2
-        """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner) / count(
-            numbers, "numbers", owner
-        )
-        return smallest_bound(self.tail, beta)
+    def _bound(self, failure_probability: Fraction) -> int:
+        return smallest_bound(self.tail, failure_probability)
 
     def difference_tail(self, least: int) -> Fraction:
         """The probability that one noise is larger than another by at least this, at most."""
@@ -167,13 +115,6 @@ class DiscreteGaussian:
             return largest * root * (ball(start) / (2 * ball(variance).sqrt())).erfc()
 
         return min(Fraction(1), upper_bound(exact))
-
-    def accuracy(
-        self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
-    ) -> Accuracy:
-        """The `error_bound` of this many numbers as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
-        return noise_accuracy(self.error_bound(beta, numbers=numbers), numbers, beta)
 
     def tail(self, size: int) -> Fraction:
         """An upper bound of the probability that the noise is larger than this, on either side."""

@@ -21,10 +21,11 @@ from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, reada
 from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
-from discreet.mechanisms.discrete_laplace import DiscreteLaplace, smallest_bound
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho, threshold
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta, read_counts
+from discreet.mechanisms.whole_noise import smallest_bound
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.randomness.bulk_draws import draw_words

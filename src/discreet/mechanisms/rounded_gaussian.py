@@ -6,36 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import arb
 
-from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.exact.enclosures import at_precision, ball, nearest, upper_bound
+from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.normal import upper_tail
 from discreet.exact.rationals import (
     Number,
-    count,
     nearest_float,
-    readable,
     set_frozen,
     whole_sensitivity,
 )
-from discreet.mechanisms.discrete_laplace import (
-    noise_accuracy,
-    read_pair,
-    read_whole,
-    smallest_bound,
-)
+from discreet.mechanisms.whole_noise import WholeNoise, smallest_bound
 from discreet.privacy.loss import GaussianDP, Loss
-from discreet.privacy.parameters import read_mu, read_probability
+from discreet.privacy.parameters import read_mu
 from discreet.randomness.bulk_draws import added
-from discreet.randomness.chance import Bits, Chance, read_bits
-from discreet.release import Release
+from discreet.randomness.chance import Chance
 from discreet.samplers.rounded_normals import draw_rounded_normals
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class RoundedGaussian:
+class RoundedGaussian(WholeNoise):
     """A whole number, or several, with normal noise that is rounded to a whole number.
 
     mu: the privacy loss of one release, in Gaussian DP.
@@ -63,6 +55,8 @@ class RoundedGaussian:
     mu: Fraction
     squared_sensitivity: Fraction
     acknowledge: str | None
+    name: ClassVar[str] = "rounded-gaussian"
+    stated: ClassVar[tuple[str, str]] = "mu", "squared_sensitivity"
 
     def __init__(
         self, *, mu: Number, squared_sensitivity: Number, acknowledge: str | None = None
@@ -71,10 +65,6 @@ class RoundedGaussian:
         set_frozen(self, mu=read_mu(mu, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#rounded-normal-noise
         set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
-
-    def __repr__(self) -> str:
-        mu, squares = readable(self.mu), readable(self.squared_sensitivity)
-        return f"RoundedGaussian(mu={mu}, squared_sensitivity={squares})"
 
     @property
     def variance(self) -> Fraction:
@@ -87,23 +77,6 @@ class RoundedGaussian:
         # docs/proofs/noise.md#rounded-normal-noise
         return GaussianDP(self.mu)
 
-    def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
-        """The number with noise, or the list of numbers, each with its own. Give `bits`
-        only in tests and simulations.
-        """
-        owner = type(self).__name__
-        numbers, several = read_whole(value, owner)
-        chance = read_bits(bits, owner)
-        noisy = self.add_noise(numbers, chance)
-        return Release(
-            value=noisy if several else noisy[0],
-            loss=self.privacy_loss(),
-            mechanism="rounded-gaussian",
-            candidates=None,
-            seeded=chance.bits.seeded,
-            accuracy=self.accuracy(numbers=max(1, len(numbers))),
-        )
-
     def add_noise(self, numbers: Sequence[int], chance: Chance) -> list[int]:
         """The numbers, each with noise of its own."""
         return added(numbers, draw_rounded_normals(self.variance, len(numbers), chance))
@@ -113,44 +86,11 @@ class RoundedGaussian:
         """The standard deviation of the noise, about: to compare noises, not to certify."""
         return math.sqrt(nearest_float(self.variance) + 1 / 12)
 
-    def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
-        """The natural logarithm of the probability that this value is released as this output.
+    def _log_odds(self, noise: list[int]) -> arb:
+        return sum((rounded_probability(each, self.variance).log() for each in noise), arb(0))
 
-        For several numbers it is the probability of all of them together. As private as
-        the value: never publish it for real data.
-
-        Promise: the float nearest to the true number.
-
-        >>> mechanism = RoundedGaussian(mu=1, squared_sensitivity=1)
-        >>> round(math.exp(mechanism.log_probability(42, value=42)), 4)
-        0.3829
-        """
-        outputs, numbers = read_pair(output, value, type(self).__name__)
-        noise = [abs(noisy - number) for noisy, number in zip(outputs, numbers, strict=True)]
-
-        def exact() -> arb:
-            return sum((rounded_probability(each, self.variance).log() for each in noise), arb(0))
-
-        return nearest(lambda precision: at_precision(2 * precision, exact))
-
-    def error_bound(self, failure_probability: Number, *, numbers: int = 1) -> int:
-        """How large the noise of this many numbers can be, except with `failure_probability`.
-
-        >>> RoundedGaussian(mu=1, squared_sensitivity=1).error_bound(0.05)
-        2
-        """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner) / count(
-            numbers, "numbers", owner
-        )
-        return smallest_bound(self.tail, beta)
-
-    def accuracy(
-        self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
-    ) -> Accuracy:
-        """The `error_bound` of this many numbers as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
-        return noise_accuracy(self.error_bound(beta, numbers=numbers), numbers, beta)
+    def _bound(self, failure_probability: Fraction) -> int:
+        return smallest_bound(self.tail, failure_probability)
 
     def tail(self, size: int) -> Fraction:
         """The probability that the noise is larger than this, on either side, rounded up."""

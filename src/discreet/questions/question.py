@@ -188,17 +188,22 @@ class Question(_HowToAsk):
         return document
 
     def canonical(self) -> str | None:
-        """The question as text, in its only spelling; None for one that JSON cannot hold."""
+        """The question as text, in its only spelling; None for one that JSON cannot hold, or
+        that has a number of thousands of digits.
+        """
         try:
             return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        except TypeError:
+        except (TypeError, ValueError):
             return None
 
     @classmethod
     def from_json(cls, document: Any) -> Self:
         """Read a question from a JSON document, whose "what" says which one it is."""
         known = {name: each for name, each in QUESTIONS.items() if issubclass(each, cls)}
-        what = document.get("what") if isinstance(document, dict) else document
+        if not isinstance(document, dict):
+            rule = 'a JSON object, such as {"what": "mode", ...}'
+            raise ParameterTypeError(cls.__name__, "document", rule, document)
+        what = document.get("what")
         if not isinstance(what, str) or what not in known:
             raise ParameterError(cls.__name__, "what", f"one of {', '.join(known)}", what)
         given = {name: value for name, value in document.items() if name != "what"}

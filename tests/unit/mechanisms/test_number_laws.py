@@ -20,7 +20,7 @@ from reference.with_data import on_lattice, on_pieces
 from tiers import loop_over, more
 
 import discreet
-from discreet.mechanisms import bounded_laplace, discrete_laplace, interval, lattice
+from discreet.mechanisms import bounded_laplace, interval, lattice, whole_noise
 from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.grid import read_grid
@@ -115,12 +115,12 @@ class TestDiscreteLaplace:
 
     def test_releases_have_this_law(self, every_tape):
         mechanism = DiscreteLaplace(epsilon=3, sensitivity=2)
-        reached, rest = every_tape(discrete_laplace, lambda: mechanism.release(5).value, 1e-7)
+        reached, rest = every_tape(whole_noise, lambda: mechanism.release(5).value, 1e-7)
         agree(reached, rest, lambda output: mechanism.log_probability(output, 5))
 
     def test_releases_of_several_numbers_have_this_law(self, every_tape):
         mechanism = DiscreteLaplace(epsilon=4, sensitivity=1)
-        reached, rest = every_tape(discrete_laplace, lambda: mechanism.release([5, 0]).value, 1e-6)
+        reached, rest = every_tape(whole_noise, lambda: mechanism.release([5, 0]).value, 1e-6)
         agree(reached, rest, lambda output: mechanism.log_probability(output, [5, 0]))
 
     @pytest.mark.parametrize("tenfolds", [300, 900])

@@ -70,11 +70,22 @@ def test_a_public_table_has_no_json():
     assert asked != Mode("pet", candidates=PublicTable("pets.csv", "pet"), epsilon=1)
 
 
+def test_a_number_of_thousands_of_digits_is_refused_like_any_other():
+    asked = Mode("pet", candidates=["cat", 10**5000], epsilon=1)
+    assert asked.canonical() is None
+    session = Session(PETS, unit=OneRow(), budget=PureDP(1))
+    with pytest.raises(ParameterError, match="must be text, as the column is"):
+        session.ask(asked)
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
         ({"what": "mood"}, "'what' parameter of Question must be one of"),
-        ([], "'what' parameter of Question must be one of"),
+        ({"what": ["mode"]}, "'what' parameter of Question must be one of"),
+        ([], "'document' parameter of Question must be a JSON object"),
+        ("mode", "'document' parameter of Question must be a JSON object"),
+        (None, "'document' parameter of Question must be a JSON object"),
         ({"what": "mode"}, "'column' parameter of Mode must be given"),
         ({"what": "mode", "column": "a", "epsilom": 1}, "Got 1. Did you mean 'epsilon'"),
         ({"what": "mode", "column": "a", "epsilon": "1e999999999"}, "must be a finite number such"),
