@@ -258,6 +258,7 @@ class _Described:
 
     def select(self, epsilon: Fraction) -> Accuracy:
         """As `discreet.select`."""
+        # as was said, which is for the caller to say: docs/proofs/accuracy.md#winners
         return self._one(
             epsilon,
             sensitivity=self.sensitivity,
