@@ -66,7 +66,7 @@ GROUPS: Cells = (
     ("markdown", "The same as a table of pandas."),
     ("code", "pandas.DataFrame(\n"
              "    [(region, article, count)\n"
-             "     for (region, named), counts in zip(lists.value, lists.counts.values)\n"
+             "     for (region, named), counts in zip(lists.value.items(), lists.counts.values)\n"
              "     for article, count in zip(named, counts)],\n"
              "    columns=['region', 'article', 'readers'],\n)"),
     ("markdown", "What is left?"),

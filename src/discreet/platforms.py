@@ -8,6 +8,7 @@ byte, and no fork can happen.
 from __future__ import annotations
 
 import os
+import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ __all__ = [
     "sync_file",
     "sync_folder",
     "try_lock",
+    "try_lock_bytes",
+    "unlock_bytes",
 ]
 
 CLOSED_ON_EXEC: int = getattr(os, "O_CLOEXEC", 0)
@@ -36,6 +39,9 @@ NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)
 """Flags of `os.open`; 0 where the system lacks them."""
+# a lock that two ledgers of one process have against each other, too; the usual one is a process's
+_LOCK_OF_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
+_LOCK = "hhqqi"
 # seconds between two looks whether a file is free
 _PAUSE = 0.005
 
@@ -87,6 +93,28 @@ def try_lock(descriptor: int, *, for_process: bool = False) -> bool:
     except OSError:
         return False
     return True
+
+
+def try_lock_bytes(descriptor: int, first: int, count: int) -> bool:
+    """Lock some bytes of a file, of which there may be none, unless somebody else has."""
+    try:
+        if _LOCK_OF_FILE is None:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, count, first)
+        else:
+            asked = struct.pack(_LOCK, fcntl.F_WRLCK, os.SEEK_SET, first, count, 0)
+            fcntl.fcntl(descriptor, _LOCK_OF_FILE, asked)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def unlock_bytes(descriptor: int, first: int = 0) -> None:
+    """Let go of the bytes of a file, from one of them to the end."""
+    if _LOCK_OF_FILE is None:
+        fcntl.lockf(descriptor, fcntl.LOCK_UN, 0, first)
+    else:
+        asked = struct.pack(_LOCK, fcntl.F_UNLCK, os.SEEK_SET, first, 0, 0)
+        fcntl.fcntl(descriptor, _LOCK_OF_FILE, asked)
 
 
 class LockedFile:

@@ -232,7 +232,7 @@ def in_words(failed):
     )
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.kills)])
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.kills)])
 def test_every_statement_fails_once(tmp_path, every):
     def attempt(path, count):
         charged, settled = use(

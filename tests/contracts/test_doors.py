@@ -122,10 +122,17 @@ WRONG = {
 }
 
 
+def _found(owner, method):
+    """A method of a session, or a function of the package or of its models."""
+    if owner:
+        return getattr(Session, method)
+    return getattr(discreet if hasattr(discreet, method) else discreet.models, method)
+
+
 def parameters_of(door):
     name = door.split(" ")[0]
     owner, _, method = name.rpartition(".")
-    return inspect.signature(getattr(Session if owner else discreet, method)).parameters
+    return inspect.signature(_found(owner, method)).parameters
 
 
 def test_every_parameter_of_every_door_is_tried():

@@ -7,14 +7,14 @@ chain that are kept elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.chain import START, UNREADABLE, Anchor, fingerprint, link
 from discreet.ledger.entries import read_entry
 from discreet.ledger.operations import Reserve, decide
 from discreet.ledger.records import Charge, Verified
-from discreet.ledger.transaction import RESERVED, Balance, Key, Request, Rows, Scope
+from discreet.ledger.transaction import Balance, Found, Key, Request, Rows, Scope, Statement
 
 _LOT = 128
 """How many are looked for at once."""
@@ -24,7 +24,7 @@ def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
     """Check the chain, the sums and the requests against each other, and that the chain
     goes through the anchors.
     """
-    head, memory, wanted = START, Memory(), set(anchors)
+    head, memory, wanted = START, Replayed(), set(anchors)
     for head in replay(rows, memory, name):
         _meet(head, wanted, name)
     _meet(START, wanted, name)
@@ -40,7 +40,7 @@ def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
     return Verified(head.number, head)
 
 
-def replay(rows: Rows, memory: Memory, name: str) -> Iterator[Anchor]:
+def replay(rows: Rows, memory: Replayed, name: str) -> Iterator[Anchor]:
     """Carry out all entries again, in memory; each point of the chain, as long as the
     hashes say that the entry is the one that was written.
     """
@@ -84,7 +84,7 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
     return found
 
 
-def _replay(memory: Memory, number: int, body: str, name: str) -> None:
+def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
     try:
         operation = read_entry(body, memory.answered)
         if isinstance(operation, Reserve):
@@ -100,10 +100,10 @@ def _replay(memory: Memory, number: int, body: str, name: str) -> None:
         )
 
 
-def _compare(rows: Rows, memory: Memory, name: str) -> None:
-    sums = rows.balances()
-    for scope in sums.keys() | memory.scopes.keys():
-        if sums.get(scope) != memory.scopes.get(scope):
+def _compare(rows: Rows, memory: Replayed, name: str) -> None:
+    sums, known = rows.balances(), memory.scopes
+    for scope in sums.keys() | known.keys():
+        if sums.get(scope) != known.get(scope):
             raise LedgerDamagedError(
                 f"The sums of the ledger {name} for {scope} must be those of its entries. Got "
                 "others."
@@ -117,7 +117,7 @@ def _compare(rows: Rows, memory: Memory, name: str) -> None:
             )
 
 
-def _find_again(rows: Rows, memory: Memory, head: Anchor, name: str) -> None:
+def _find_again(rows: Rows, memory: Replayed, head: Anchor, name: str) -> None:
     """Look for everything in the way that a charge does, by the indexes: what they miss
     could be spent again.
     """
@@ -130,7 +130,7 @@ def _find_again(rows: Rows, memory: Memory, head: Anchor, name: str) -> None:
         lot = slice(start, start + _LOT)
         rows.look_up(keys[lot], scopes[lot])
         right = True
-        right &= all(rows.balance(scope) == memory.scopes[scope] for scope in scopes[lot])
+        right &= all(rows.balance(scope) == memory.balance(scope) for scope in scopes[lot])
         right &= all(
             rows.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset)
             for scope in scopes[lot]
@@ -148,54 +148,43 @@ def _without_answer(request: Request) -> Request:
     return request._replace(answer=answer)
 
 
-class Memory(Rows):
+class _Nothing:
+    """Tables in which nothing is written."""
+
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+        return [[] for _ in questions]
+
+    def write(self, statement: str, values: Found) -> None:
+        raise AssertionError(statement)
+
+
+class Replayed(Rows):
     """The tables as the entries make them, in memory."""
 
-    __slots__ = ("_last", "_places", "answered", "scopes", "with_analysts")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._last = 0
-        self.scopes: dict[Scope, Balance] = {}
-        self.answered: dict[int, Request] = {}
-        self._places: dict[Key, int] = {}
-        self.with_analysts: set[str] = set()
+        super().__init__(_Nothing())
+
+    @property
+    def scopes(self) -> dict[Scope, Balance]:
+        """All budgets."""
+        return {scope: found for scope, found in self._balances.items() if found is not None}
+
+    @property
+    def answered(self) -> dict[int, Request]:
+        """All requests, by the number of their entry, each with the digest of its answer."""
+        return self._new
 
     def append(self, body: str) -> Anchor:
         """Count an entry."""
-        self._last += 1
-        return Anchor(self._last, "")
+        self._head = Anchor(self.head().number + 1, "")
+        return self._head
 
     def balance(self, scope: Scope) -> Balance | None:
         """A budget, if it was opened."""
-        return self.scopes.get(scope)
-
-    def put_balance(self, scope: Scope, balance: Balance) -> None:
-        """Change a budget, or make a new one."""
-        self.scopes[scope] = balance
-        if scope.analyst:
-            self.with_analysts.add(scope.dataset)
-
-    def has_analysts(self, dataset: str) -> bool:
-        """Whether analysts have budgets of their own on a data set."""
-        return dataset in self.with_analysts
+        return self._balances.get(scope)
 
     def request(self, place: Key) -> Request | None:
         """What became of a key, the last time that it was paid for."""
-        number = self._places.get(place)
-        return None if number is None else self.answered[number]
-
-    def add_request(self, place: Key, number: int, fingerprint: str) -> None:
-        """Remember a key."""
-        known = self.request(place)
-        attempt = 0 if known is None else known.attempt + 1
-        self._places[place] = number
-        self.answered[number] = Request(*place, attempt, number, fingerprint, RESERVED, None)
-
-    def end(self, place: Key, number: int, state: str, answer: str | None = None) -> bool:
-        """Note what became of a request."""
-        known = self.request(place)
-        if known is None or known.number != number or known.state != RESERVED:
-            return False
-        # an entry holds the digest of the answer, not the answer
-        self.answered[number] = known._replace(state=state, answer=answer)
-        return True
+        return self._keys.get(place)

@@ -53,11 +53,6 @@ class ForkLocal(Generic[T]):
         """The value of this process, if it was made; the next one who asks makes another."""
         return self._values.pop(os.getpid(), None)
 
-    def inherited(self) -> list[T]:
-        """The values of the processes that this one was forked from."""
-        process = os.getpid()
-        return [value for owner, value in list(self._values.items()) if owner != process]
-
     def disown(self) -> None:
         """In a new child: what is there under its number is that of an ancestor who
         died, and had it before.
@@ -93,8 +88,6 @@ class ReopenAfterFork(Generic[T]):
     """Something that is made when it is first needed in a process, and used by one
     thread at a time.
 
-    forget: what a forked child does with what it inherited; if not given, there should
-        be nothing, because it is closed before the fork.
     what: of things that must not be open twice over a fork, the same value for the same
         thing. A child that has inherited one is refused another.
     """
@@ -103,10 +96,9 @@ class ReopenAfterFork(Generic[T]):
         self,
         make: Callable[[], T],
         close: Callable[[T], None],
-        forget: Callable[[T], None] | None = None,
         what: Callable[[], Hashable] | None = None,
     ) -> None:
-        self._make, self._close, self._forget, self._what = make, close, forget, what
+        self._make, self._close, self._what = make, close, what
         self._states: ForkLocal[_State[T]] = ForkLocal(_State)
         _everyone[id(self)] = weakref.ref(self)
 
@@ -146,15 +138,6 @@ class ReopenAfterFork(Generic[T]):
     def after_fork(self) -> None:
         """In the child: let go of what is the parent's. What comes next does not rest on it."""
         self._states.disown()
-        if self._forget is not None:
-            for state in self._states.inherited():
-                while state.usable:
-                    self._forget(state.usable.pop())
-
-    @property
-    def closes_before_forks(self) -> bool:
-        """Whether a fork waits for it."""
-        return self._forget is None
 
     def _fill(self, state: _State[T]) -> None:
         self._empty(state)
@@ -162,8 +145,7 @@ class ReopenAfterFork(Generic[T]):
         require_not_inherited(what)
         one = _Opened(os.getpid(), what)
         state.opened.append(one)
-        if self._forget is None:
-            _open[one] = None
+        _open[one] = None
         try:
             one.thing = thing = self._make()
         except Exception:
@@ -225,8 +207,7 @@ def _listed() -> list[ReopenAfterFork[Any]]:
 
 def _before() -> None:
     for one in _listed():
-        if one.closes_before_forks:
-            one.before_fork()
+        one.before_fork()
 
 
 def _in_child() -> None:

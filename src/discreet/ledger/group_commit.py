@@ -11,27 +11,16 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from types import TracebackType
 from typing import Protocol
 
 from discreet.errors import LedgerError
+from discreet.ledger.chain import Guard
 from discreet.ledger.fork_safety import ForkLocal
-from discreet.ledger.operations import (
-    Abandon,
-    AnchorNoted,
-    Close,
-    Extend,
-    Open,
-    Operation,
-    Outcome,
-    Reserve,
-    Settle,
-    decide,
-)
+from discreet.ledger.operations import Operation, Outcome, Reserve, decide
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import ANCHORED, Key, Rows, Scope
+from discreet.ledger.transaction import Rows
 
 MOST_AT_ONCE = 256
 LOOK, LONGEST_LOOK = 0.05, 0.5
@@ -78,7 +67,8 @@ def carry_out_all(
     again: some may have been carried out before, by somebody who was interrupted. Their
         entries have exactly their texts, with a random name in each.
     """
-    look_up(rows, operations, presuming=presuming)
+    if presuming:
+        rows.presume_new([asked.place for asked in operations if isinstance(asked, Reserve)])
     done = rows.numbers_of([operation.entry() for operation in operations]) if again else {}
     outcomes = [
         Outcome(number=done[operation.entry()])
@@ -97,35 +87,6 @@ def carry_out_all(
 
 class DoubtfulError(Exception):
     """Something would have to be looked up."""
-
-
-def look_up(rows: Rows, operations: Operations, *, presuming: bool = False) -> None:
-    """Find out at once what these operations have to know."""
-    scopes = {scope for operation in operations for scope in _asked_about(operation)}
-    if presuming:
-        new = [_key_of(operation) for operation in operations if isinstance(operation, Reserve)]
-        rows.presume_new([key for key in new if key is not None])
-        rows.look_up([], scopes)
-    else:
-        keys = [key for operation in operations if (key := _key_of(operation)) is not None]
-        rows.look_up(keys, scopes)
-
-
-def _asked_about(operation: Operation) -> Iterable[Scope]:
-    if not isinstance(operation, (Reserve, Open, Extend, Close)):
-        return ()
-    windows = operation.windows if isinstance(operation, Reserve) else ()
-    return [
-        Scope(operation.dataset, owner, window)
-        for owner in {"", operation.analyst}
-        for window in ("", *windows)
-    ]
-
-
-def _key_of(operation: Operation) -> Key | None:
-    if isinstance(operation, (Reserve, Settle, Abandon)):
-        return operation.dataset, operation.analyst, operation.key
-    return ANCHORED if isinstance(operation, AnchorNoted) else None
 
 
 class Threads:
@@ -277,27 +238,16 @@ def closing_after_failure(store: Store) -> Iterator[None]:
         raise
 
 
-class FailingClosed:
-    """While a database is asked: its errors become ours.
-
-    A class, because every charge passes it twice and a generator takes five times as
-    long.
-    """
+class FailingClosed(Guard):
+    """While a database is asked: its errors become ours."""
 
     __slots__ = ("_kinds", "_name")
 
     def __init__(self, name: str, kinds: tuple[type[Exception], ...]) -> None:
         self._name, self._kinds = name, kinds
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def tell(self, error: BaseException) -> None:
+        """Tell what the database said."""
         if isinstance(error, self._kinds):
             problem = " ".join(str(error).split()) or type(error).__name__
             raise LedgerError(

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
 from discreet.ledger.chain import NamedPart, canonical, digest, fingerprint
-from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Rows, Scope
+from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Key, Rows, Scope
 from discreet.privacy.loss import Loss
 
 Why = Literal[
@@ -40,9 +40,10 @@ Amounts = tuple[tuple[str, Sums], ...]
 """What a charge takes, for each tariff that a budget may have; that of the data set first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Operation:
-    """Something that is to be written into a ledger.
+    """Something that is to be written into a ledger. Nobody changes one: it is not frozen because
+    that takes longer, and every charge makes two.
 
     ticket: a random name, so that it is not carried out twice.
     time: when it was asked for, as text.
@@ -80,7 +81,7 @@ def _written(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Open(Operation):
     """Open a budget.
 
@@ -94,7 +95,7 @@ class Open(Operation):
     stated: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Extend(Operation):
     """Raise a budget.
 
@@ -113,7 +114,7 @@ class Extend(Operation):
         return before.grows_to(after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Close(Operation):
     """Close a budget, or the share of an analyst, for good."""
 
@@ -122,27 +123,40 @@ class Close(Operation):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reserve(Operation):
+@dataclass(slots=True, kw_only=True)
+class OfRequest(Operation):
+    """Something about one request of an analyst.
+
+    key: the name of the request; random if the caller gave none.
+    """
+
+    analyst: str
+    key: str
+
+    @property
+    def place(self) -> Key:
+        """Under which name the request is found."""
+        return self.dataset, self.analyst, self.key
+
+
+@dataclass(slots=True, kw_only=True)
+class Reserve(OfRequest):
     """Charge a request.
 
     loss, parts, delta: what the release costs, as the caller states it.
     amounts: what that takes from budgets of each tariff.
-    key: the name of the request; random if the caller gave none.
     after: the entry of the same key whose answer was lost, and that is paid for again;
         0 for the first time.
     holder: the process that asks, so that others can find out whether it still runs.
     """
 
     do = "reserve"
-    analyst: str
     windows: tuple[str, ...]
     loss: Loss
     parts: tuple[tuple[Loss, int], ...] | None
     delta: str
     amounts: Amounts
     request: dict[str, Any]
-    key: str
     after: int
     holder: str
 
@@ -182,8 +196,8 @@ class Reserve(Operation):
         return dict(self.amounts).get(terms.tariff)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settle(Operation):
+@dataclass(slots=True, kw_only=True)
+class Settle(OfRequest):
     """Note that a request was answered.
 
     of: the number of its entry.
@@ -191,8 +205,6 @@ class Settle(Operation):
     """
 
     do = "settle"
-    analyst: str
-    key: str
     of: int
     answer: str | None
 
@@ -206,17 +218,15 @@ class Settle(Operation):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Abandon(Operation):
+@dataclass(slots=True, kw_only=True)
+class Abandon(OfRequest):
     """Note that a request was charged and will never be answered."""
 
     do = "abandon"
-    analyst: str
-    key: str
     of: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Note(Operation):
     """Write something down that costs nothing: a publication, a key, a wish."""
 
@@ -224,7 +234,7 @@ class Note(Operation):
     what: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AnchorNoted(Operation):
     """Note that the ledger has an anchor file."""
 
@@ -391,8 +401,7 @@ def _close(rows: Rows, operation: Close) -> Outcome:
 
 
 def _reserve(rows: Rows, operation: Reserve) -> Outcome:
-    dataset, analyst = operation.dataset, operation.analyst
-    place = (dataset, analyst, operation.key)
+    dataset, analyst, place = operation.dataset, operation.analyst, operation.place
     known = rows.request(place)
     if known is not None:
         if known.fingerprint != operation.fingerprint:
@@ -476,8 +485,7 @@ def scopes_of(rows: Rows, operation: Reserve) -> list[Scope]:
 
 def _end(rows: Rows, operation: Settle | Abandon, state: str, answer: str | None = None) -> Outcome:
     """Note that a reservation was answered, or will never be."""
-    place = (operation.dataset, operation.analyst, operation.key)
-    if not rows.end(place, operation.of, state, answer):
+    if not rows.end(operation.place, operation.of, state, answer):
         return Outcome(refused="not reserved")
     return _write(rows, operation)
 

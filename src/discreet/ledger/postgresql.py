@@ -25,6 +25,7 @@ from discreet.ledger.group_commit import (
     carry_out_all,
     closing_after_failure,
 )
+from discreet.ledger.operations import Close, Extend, OfRequest, Open, Reserve
 from discreet.ledger.postgresql_connection import (
     BEGIN,
     COMMIT,
@@ -34,7 +35,7 @@ from discreet.ledger.postgresql_connection import (
 )
 from discreet.ledger.postgresql_schema import find, grant, prepare
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import Found, Rows, Statement
+from discreet.ledger.transaction import Found, Rows, Scope, Statement
 from discreet.versions import require
 
 _ALIVE = "select 1 from pg_catalog.pg_stat_activity where pid::text = ?"
@@ -79,6 +80,7 @@ class PostgreSQLStore:
         transaction = _Transaction(connection, [BEGIN, _TURN])
         rows = Rows(transaction)
         try:
+            _look_up(rows, operations)
             outcomes = carry_out_all(rows, operations, again=again)
         except psycopg.errors.LockNotAvailable:
             rule = f"must be free within {self._timeout} seconds"
@@ -135,6 +137,18 @@ class PostgreSQLStore:
 
     def _failing_closed(self) -> Any:
         return FailingClosed(self._name, self._kinds)
+
+
+def _look_up(rows: Rows, operations: Operations) -> None:
+    """Find out at once what these operations have to know."""
+    scopes = {
+        Scope(asked.dataset, owner, window)
+        for asked in operations
+        if isinstance(asked, (Reserve, Open, Extend, Close))
+        for owner in ("", asked.analyst)
+        for window in ("", *(asked.windows if isinstance(asked, Reserve) else ()))
+    }
+    rows.look_up([asked.place for asked in operations if isinstance(asked, OfRequest)], scopes)
 
 
 def _carry_out_ahead(connection: ServerConnection, operations: Operations) -> Outcomes | None:

@@ -17,18 +17,10 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.errors import LedgerDamagedError
-from discreet.ledger.audit import Memory, replay
+from discreet.ledger.audit import Replayed, replay
 from discreet.ledger.budget_terms import read_terms
 from discreet.ledger.chain import fingerprint
-from discreet.ledger.transaction import (
-    Balance,
-    Request,
-    Rows,
-    Scope,
-    Tables,
-    add_requests,
-    put_balances,
-)
+from discreet.ledger.transaction import Balance, Request, Rows, Scope, Tables
 
 FIRST: tuple[str, ...] = (
     "create table discreet_entries (number integer primary key, ticket text not null unique, "
@@ -103,7 +95,7 @@ _REQUESTS = "select number, dataset, request_key, state, answer from discreet_re
 
 def upgrade(tables: Tables, name: str) -> None:
     """Fill the tables of the third version, and drop those that they replace."""
-    rows, memory = Rows(tables), Memory()
+    rows, memory = Rows(tables), Replayed()
     for _ in replay(rows, memory, name):
         pass
     scopes, requests = tables.ask([(_SCOPES, ()), (_REQUESTS, ())])
@@ -115,8 +107,8 @@ def upgrade(tables: Tables, name: str) -> None:
     made = memory.answered.items()
     if found != {number: _older_request(request) for number, request in made}:
         raise LedgerDamagedError(f"The requests of the ledger {name} must be those of its entries.")
-    put_balances(tables, memory.scopes)
-    add_requests(tables, [(request, answers[number]) for number, request in made])
+    with_answers = {number: request._replace(answer=answers[number]) for number, request in made}
+    rows.write_anew(memory.scopes, with_answers)
     for statement in GONE:
         tables.write(statement, [()])
 

@@ -48,7 +48,14 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     two_names,
 )
-from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in
+from discreet.ledger.sqlite_processes import (
+    PATIENCE,
+    Holders,
+    SharedSync,
+    locks_exclude,
+    queue_in,
+    syncs_in,
+)
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
@@ -88,7 +95,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-Identity = tuple[int, int]
+Identity = tuple[int, ...]
 Beside = tuple[Identity, Identity]
 """The log and its index."""
 
@@ -104,14 +111,13 @@ class Place:
         # as text: pathlib would take longer than the system calls
         self._text = os.fspath(path)
         self._log, self._index = (self._text + ending for ending in LOGS)
-        self._file: Identity | None = None
+        self._file: Identity = ()
         self._refused = ""
         self.stamp = 0, 0, 0
 
     def identity(self) -> Identity:
         """The file that was there first."""
-        if self._file is None:
-            self._file = _identity(os.stat(self.path))
+        self._file = self._file or os.stat(self.path)[1:3]
         return self._file
 
     def require_same(self, beside: Beside | None = None) -> None:
@@ -126,7 +132,8 @@ class Place:
             found = os.stat(self._text)
         except FileNotFoundError:
             raise self.refuse("no such file") from None
-        if _identity(found) != self.identity():
+        # the number of the file, and that of its disk
+        if found[1:3] != self.identity():
             raise self.refuse("another file in its place")
         if found.st_nlink != 1:
             raise two_names(self.name)
@@ -144,7 +151,7 @@ class Place:
 
     def _logs(self) -> Beside | None:
         try:
-            return _identity(os.lstat(self._log)), _identity(os.lstat(self._index))
+            return os.lstat(self._log)[1:3], os.lstat(self._index)[1:3]
         except FileNotFoundError:
             return None
 
@@ -192,12 +199,12 @@ class SQLiteStore:
             self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             require_our_folder(self._folder, path)
-            if not queue_in(self._folder).excludes():
+            if not locks_exclude(self._folder):
                 # two processes would each spend the whole budget
                 got = "one where two have it at once"
                 raise wrong(self._place.name, "on a disk where a lock excludes others", got)
             with self._connection.hold() as connection:
-                prepare(connection, _Tables(connection), self._name)
+                prepare(connection, self._name)
                 self._require_base(connection)
 
     def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
@@ -207,13 +214,13 @@ class SQLiteStore:
         a look at all of them.
         """
         with self._failing_closed():
-            if not again:
-                with suppress(DoubtfulError):
-                    return self._carry_out(operations, presuming=True)
-            return self._carry_out(operations, again=again)
+            try:
+                return self._carry_out(operations, presuming=not again, again=again)
+            except DoubtfulError:
+                return self._carry_out(operations)
 
     def _carry_out(
-        self, operations: Operations, *, presuming: bool = False, again: bool = False
+        self, operations: Operations, presuming: bool = False, again: bool = False
     ) -> Outcomes:
         needs_sync = not all(map(_is_durable_already, operations))
         with self._transaction(WRITING, needs_sync=needs_sync) as rows:
@@ -273,9 +280,13 @@ class SQLiteStore:
             try:
                 connection.is_busy = True
                 self._require_base(connection)
-                with self._locked(connection, begin):
+                try:
+                    if writes:
+                        connection.queue.enter(min(PATIENCE, self._timeout / 2))
+                    # In here, because an interrupt while it waits comes just after it.
+                    connection.execute(begin)
                     connection.look()
-                    rows = _FileRows(_Tables(connection), connection.recall() if writes else None)
+                    rows = _FileRows(connection, connection.recall() if writes else None)
                     if writes:
                         self._require_seen(rows)
                     yield rows
@@ -284,6 +295,14 @@ class SQLiteStore:
                     connection.execute("commit")
                     if writes:
                         self._seen, connection.memory = rows.head(), rows.memory()
+                except BaseException:
+                    # the error that led here says more
+                    with suppress(Exception):
+                        connection.execute("rollback")
+                    raise
+                finally:
+                    if writes:
+                        connection.queue.leave()
                 if needs_sync:
                     self._sync(connection)
                 if writes:
@@ -292,23 +311,6 @@ class SQLiteStore:
                     self._require_base(connection)
             finally:
                 connection.is_busy = False
-
-    @contextmanager
-    def _locked(self, connection: _Connection, begin: str) -> Iterator[None]:
-        """While SQLite's lock is ours, which those who write wait for in their order."""
-        try:
-            if begin == WRITING:
-                connection.queue.enter(min(PATIENCE, self._timeout / 2))
-            # In here, because an interrupt while it waits comes just after it.
-            connection.execute(begin)
-            yield
-        except BaseException:
-            # the error that led here says more
-            with suppress(Exception):
-                connection.execute("rollback")
-            raise
-        finally:
-            connection.queue.leave()
 
     def _sync(self, connection: _Connection) -> None:
         """Have everything on the disk that this connection has seen or written."""
@@ -384,9 +386,9 @@ class SQLiteStore:
             connection.execute("select count(*) from sqlite_master").fetchall()
             connection.beside = self._place.beside()
             connection.log = os.open(f"{self._path}-wal", _LOG_IS_OPENED)
-            if _identity(os.fstat(connection.log)) != connection.beside[0]:
+            if os.fstat(connection.log)[1:3] != connection.beside[0]:
                 raise self._place.refuse("another log beside it")
-            connection.syncs = SharedSync(self._folder, connection.beside[0])
+            connection.syncs = syncs_in(self._folder, connection.beside[0])
             sync_folder(self._path.parent)
             # what an earlier process could not sync is in the file then
             connection.execute("pragma wal_checkpoint(passive)").fetchall()
@@ -490,9 +492,12 @@ class _Connection:
         require_own(self._process)
         return self._connection.execute(statement, values)
 
-    def executemany(self, statement: str, values: Found) -> Any:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+        return [self.execute(statement, values).fetchall() for statement, values in questions]
+
+    def write(self, statement: str, values: Found) -> None:
         require_own(self._process)
-        return self._connection.executemany(statement, values)
+        self._connection.executemany(statement, values)
 
     def close(self) -> None:
         require_own(self._process)
@@ -517,23 +522,3 @@ class _FileRows(Rows):
             raise LedgerDamagedError(
                 "The pages of the ledger's file must be as SQLite wrote them. Got others."
             )
-
-
-class _Tables:
-    """The tables, by a connection that is in a transaction."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
-        return [
-            self._connection.execute(statement, values).fetchall()
-            for statement, values in questions
-        ]
-
-    def write(self, statement: str, values: Found) -> None:
-        self._connection.executemany(statement, values)
-
-
-def _identity(found: os.stat_result) -> Identity:
-    return found.st_dev, found.st_ino

@@ -11,14 +11,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.schema import DEFINITIONS, SCHEMA, THIRD, upgrade
-from discreet.ledger.transaction import Tables
 from discreet.platforms import CLOSED_ON_EXEC, has_owners, is_owned, sync_folder
 from discreet.trusted_files import is_trusted, require_trusted, wrong
 
@@ -129,7 +127,7 @@ def _character(found: re.Match[str]) -> str:
     return chr(int(found[1], 8))
 
 
-def prepare(connection: Any, tables: Tables, name: str) -> None:
+def prepare(connection: Any, name: str) -> None:
     """Bring the schema to this version, and refuse a file that has another one."""
     execute = connection.execute
     (version,) = execute("pragma user_version").fetchone()
@@ -138,13 +136,14 @@ def prepare(connection: Any, tables: Tables, name: str) -> None:
             f"The ledger {name} was written by a newer discreet. Got schema {version}."
         )
     if version != len(SCHEMA):
-        _upgrade(execute, tables, name)
+        _upgrade(connection, name)
     found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
     if found != DEFINITIONS:
         raise LedgerError(f"The ledger {name} must have its own tables. Got others.")
 
 
-def _upgrade(execute: Callable[[str], Any], tables: Tables, name: str) -> None:
+def _upgrade(connection: Any, name: str) -> None:
+    execute = connection.execute
     execute(WRITING)
     try:
         # another process may have been faster
@@ -153,7 +152,7 @@ def _upgrade(execute: Callable[[str], Any], tables: Tables, name: str) -> None:
             for statement in step:
                 execute(statement)
             if step is THIRD:
-                upgrade(tables, name)
+                upgrade(connection, name)
         execute(f"pragma user_version = {len(SCHEMA)}")
         execute("commit")
     except BaseException:

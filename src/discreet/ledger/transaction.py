@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from discreet.errors import LedgerDamagedError
@@ -150,11 +150,9 @@ class Rows:
         memory: of an earlier transaction, if the chain still ends where it ended then.
         """
         self._tables = tables
-        self._head = None if memory is None else memory.head
-        self._balances = {} if memory is None else memory.balances
+        self._head: Anchor | None
+        self._head, self._balances, self._analysts, self._keys = memory or (None, {}, {}, {})
         self._absent: set[Scope] = set()
-        self._analysts = {} if memory is None else memory.analysts
-        self._keys = {} if memory is None else memory.requests
         # the keys that this transaction is about
         self._touched: list[Key] = []
         self._changed: set[Scope] = set()
@@ -167,25 +165,20 @@ class Rows:
         """Find out at once, before anything is changed, where the chain ends and about
         many keys and budgets.
         """
-        places = [place for place in keys if place not in self._keys]
-        unknown = [scope for scope in scopes if scope not in self._balances]
-        datasets = {scope.dataset for scope in scopes} - self._analysts.keys()
-        # who remembers has nothing to ask, and most charges do
-        if places or unknown or datasets or self._head is None:
-            self._find(
-                *([self._about_head()] if self._head is None else []),
-                *self._about_keys(places),
-                *map(self._about_balance, unknown),
-                *map(self._about_analysts, datasets),
-            )
+        self._find(
+            *([self._about_head()] if self._head is None else []),
+            *self._about_keys([place for place in keys if place not in self._keys]),
+            *(self._about_balance(scope) for scope in scopes if scope not in self._balances),
+            *map(self._about_analysts, {scope.dataset for scope in scopes} - self._analysts.keys()),
+        )
 
-    def presume_new(self, keys: Iterable[Key]) -> None:
+    def presume_new(self, keys: Sequence[Key]) -> None:
         """Take the keys that are not remembered for new. Where one is not, nothing can be
         written: they are unique in their table.
         """
         for place in keys:
             self._keys.setdefault(place, None)
-            self._touched.append(place)
+        self._touched += keys
 
     def remember(self, before: Memory) -> None:
         """Keep what an earlier transaction knew, if the chain began where that one ended."""
@@ -357,16 +350,21 @@ class Rows:
 
     def flush(self) -> None:
         """Write all changes."""
-        self._many("insert into discreet_entries values (?, ?, ?)", self._entries)
-        put_balances(self._tables, {scope: self._known(scope) for scope in self._changed})
-        self._many(_ADD_REQUEST, list(self._new.values()))
-        self._many(
-            "update discreet_charges set state = ?, answer = ? where number = ?", self._ended
-        )
+        write = self._tables.write
+        if self._entries:
+            write("insert into discreet_entries values (?, ?, ?)", self._entries)
+        if self._changed:
+            write(_PUT_BALANCE, [self._row(scope) for scope in self._changed])
+        if self._new:
+            write(_ADD_REQUEST, list(self._new.values()))
+        if self._ended:
+            write("update discreet_charges set state = ?, answer = ? where number = ?", self._ended)
 
-    def _many(self, statement: str, values: list[tuple[Any, ...]]) -> None:
-        if values:
-            self._tables.write(statement, values)
+    def write_anew(self, balances: dict[Scope, Balance], requests: dict[int, Request]) -> None:
+        """Write all budgets and requests into tables that are empty."""
+        self._balances.update(balances)
+        self._changed, self._new = set(balances), requests
+        self.flush()
 
     def _ask(self, statement: str, *values: Any) -> Found:
         return self._tables.ask([(statement, values)])[0]
@@ -415,28 +413,11 @@ class Rows:
             (dataset, ""),
         ), keep
 
-    def _known(self, scope: Scope) -> Balance:
+    def _row(self, scope: Scope) -> tuple[Any, ...]:
         balance = self._balances[scope]
         # budgets are never taken away
         assert balance is not None
-        return balance
-
-
-def put_balances(tables: Tables, balances: Mapping[Scope, Balance]) -> None:
-    """Write budgets, new or changed."""
-    rows = [
-        (scope.dataset, scope.analyst, scope.window, one.terms, *one.spent.to_texts(), one.closed)
-        for scope, one in balances.items()
-    ]
-    if rows:
-        tables.write(_PUT_BALANCE, rows)
-
-
-def add_requests(tables: Tables, requests: Sequence[tuple[Request, str | None]]) -> None:
-    """Write new requests, each with its answer."""
-    rows: Found = [request._replace(answer=answer) for request, answer in requests]
-    if rows:
-        tables.write(_ADD_REQUEST, rows)
+        return *scope, balance.terms, *balance.spent.to_texts(), balance.closed
 
 
 _BALANCES = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
 from discreet.literals import MechanismName
 from discreet.mechanisms.catalogue import make_mechanism
@@ -105,8 +104,8 @@ def plan_accuracy(
     wanted = exact_decimal(within, "within", owner)
     if wanted < 0:
         raise ParameterError(owner, "within", "at least 0", within)
-    described = {name: value for name, value in locals().items() if name in _DESCRIBED}
-    told = _told(question, owner, **described)
+    described = {name: value for name, value in locals().items() if name in _names()}
+    told = _way(question, owner, described)
     found = smallest_epsilon(told, wanted, owner)
     if isinstance(budget, ApproxDP) and budget.epsilon < found.epsilon:
         # a question that takes the budget as a whole is drawn better than its neighbours
@@ -125,80 +124,30 @@ def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy
     The selected value has at most 99 persons fewer than the best one, with 95 %.
     """
     owner = "accuracy_at"
-    unknown = sorted(described.keys() - _DESCRIBED)
-    if unknown:
-        raise ParameterError(
-            owner, unknown[0], f"one of {', '.join(sorted(_DESCRIBED))}", unknown[0]
-        )
-    return _told(question, owner, **described)(read_epsilon(epsilon, None, owner))
+    for name in sorted(described.keys() - _names()):
+        raise ParameterError(owner, name, f"one of {', '.join(sorted(_names()))}", name)
+    return _way(question, owner, described)(read_epsilon(epsilon, None, owner))
 
 
-_DESCRIBED = frozenset(
-    {
-        "candidates",
-        "k",
-        "delta",
-        "limit",
-        "items_per_person",
-        "highest_price",
-        "q",
-        "points",
-        "rows_per_person",
-        "sensitivity",
-        "monotonic",
-        "score_range",
-        "mechanism",
-        "method",
-        "budget",
-        "failure_probability",
-    }
-)
-"""What describes a question."""
+def _names() -> set[str]:
+    """The parameters that describe a question."""
+    return {each.name for each in fields(_Described)}
 
 
-def _told(
-    question: str,
-    owner: str,
-    *,
-    candidates: int | None = None,
-    k: int | None = None,
-    delta: Number = 0,
-    limit: int | None = None,
-    items_per_person: int | None = None,
-    highest_price: Number | None = None,
-    q: Number | Sequence[Number] | None = None,
-    points: int | None = None,
-    rows_per_person: int | None = None,
-    sensitivity: Number | None = None,
-    monotonic: bool = False,
-    score_range: Number | None = None,
-    mechanism: MechanismName | None = None,
-    method: str = "auto",
-    budget: Loss | None = None,
-    failure_probability: Number = USUAL_FAILURE,
-) -> Callable[[Fraction], Accuracy]:
+def _way(question: str, owner: str, described: dict[str, Any]) -> Callable[[Fraction], Accuracy]:
     """From an epsilon to the accuracy of this question.
 
     owner: the function that an error names.
     """
     choice(question, PLANNED, "question", owner)
-    return _ways(
-        _Given(
-            candidates,
-            k,
-            highest_price,
-            q,
-            points,
-            None if budget is None else budget_rule(budget, owner).budget,
-            owner,
-        ),
-        read_probability(failure_probability, "failure_probability", owner),
-        named=mechanism or "permute-and-flip",
-        stated={"sensitivity": sensitivity, "monotonic": monotonic, "score_range": score_range},
-        listed={"delta": delta, "method": method},
-        counted={"limit": limit, "items_per_person": items_per_person},
-        rows=None if rows_per_person is None else count(rows_per_person, "rows_per_person", owner),
-    )[question]
+    with called_as(owner, _names()):
+        way: Callable[[Fraction], Accuracy] = getattr(_Described(**described), question)
+    return lambda epsilon: _named(way, epsilon, owner)
+
+
+def _named(way: Callable[[Fraction], Accuracy], epsilon: Fraction, owner: str) -> Accuracy:
+    with called_as(owner, _names()):
+        return way(epsilon)
 
 
 def smallest_epsilon(
@@ -242,129 +191,164 @@ def budget_rule(budget: Loss, owner: str) -> SpendingRule:
     return SpendingRule.of(budget, owner=owner)
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """What was said about the question, and the function that an error names."""
+_ASKED = "plan_accuracy"
+"""Who was called, until `called_as` knows better."""
 
-    candidates: int | None
-    k: int | None
-    highest_price: Number | None
-    q: Number | Sequence[Number] | None
-    points: int | None
-    budget: Loss | None
-    owner: str
 
-    def squares(self, epsilon: Fraction, delta: Number) -> Literal["coins", "rho"] | None:
-        """What the budget counts in squares, for this question."""
-        if self.budget is None:
-            return None
-        return squares_of(budget_rule(self.budget, self.owner), epsilon, delta)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Described:
+    """What describes a question, as `plan_accuracy` says, with a method for each question: the
+    way from an epsilon to its accuracy.
+    """
 
-    def number(self, name: str) -> int:
+    candidates: int | None = None
+    k: int | None = None
+    delta: Number = 0
+    limit: int | None = None
+    items_per_person: int | None = None
+    highest_price: Number | None = None
+    q: Number | Sequence[Number] | None = None
+    points: int | None = None
+    rows_per_person: int | None = None
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | None = None
+    mechanism: MechanismName | None = None
+    method: Any = "auto"
+    budget: Loss | None = None
+    failure_probability: Number = USUAL_FAILURE
+
+    def __post_init__(self) -> None:
+        read_probability(self.failure_probability, "failure_probability", _ASKED)
+        if self.budget is not None:
+            budget_rule(self.budget, _ASKED)
+        if self.rows_per_person is not None:
+            count(self.rows_per_person, "rows_per_person", _ASKED)
+
+    @property
+    def _beta(self) -> Fraction:
+        return read_probability(self.failure_probability, "failure_probability", _ASKED)
+
+    def _number(self, name: str) -> int:
         """A number that this question needs."""
         value = getattr(self, name)
         if value is None:
-            raise ParameterTypeError(self.owner, name, "given for this question", None)
-        return count(value, name, self.owner)
+            raise ParameterTypeError(_ASKED, name, "given for this question", None)
+        return count(value, name, _ASKED)
 
+    def _moved(self) -> int:
+        """How many counts one person moves: of all candidates, unless something else is said."""
+        size, most = self._number("candidates"), self.items_per_person
+        return size if most is None else min(size, count(most, "items_per_person", _ASKED))
 
-def _ways(
-    given: _Given,
-    beta: Fraction,
-    *,
-    named: MechanismName,
-    stated: dict[str, Any],
-    listed: dict[str, Any],
-    counted: dict[str, Any],
-    rows: int | None,
-) -> dict[str, Callable[[Fraction], Accuracy]]:
-    """For each question the way from an epsilon to its accuracy."""
-    ranked_by = "persons" if rows is None else "rows"
+    def _squares(self, epsilon: Fraction) -> Literal["coins", "rho"] | None:
+        """What the budget counts in squares, for this question."""
+        if self.budget is None:
+            return None
+        return squares_of(budget_rule(self.budget, _ASKED), epsilon, self.delta)
 
-    def one(epsilon: Fraction, words: dict[str, Any], **range_of: Any) -> Accuracy:
-        made = make_mechanism(named, epsilon, **range_of)
-        size = given.number("candidates")
-        told = made.accuracy(candidates=size, failure_probability=beta)
-        return told.in_words(**words) if words else told
+    def _noise_budget(self) -> Loss | None:
+        return None if self.budget is None else budget_rule(self.budget, _ASKED).budget
 
-    def several(epsilon: Fraction) -> Accuracy:
+    def _one(self, epsilon: Fraction, **range_of: Any) -> Accuracy:
+        """The accuracy of one winner."""
+        made = make_mechanism(self.mechanism or "permute-and-flip", epsilon, **range_of)
+        size = self._number("candidates")
+        return made.accuracy(candidates=size, failure_probability=self._beta)
+
+    def select(self, epsilon: Fraction) -> Accuracy:
+        """As `discreet.select`."""
+        # as was said, which is for the caller to say: docs/proofs/accuracy.md#winners
+        return self._one(
+            epsilon,
+            sensitivity=self.sensitivity,
+            monotonic=self.monotonic,
+            score_range=self.score_range,
+        )
+
+    def mode(self, epsilon: Fraction) -> Accuracy:
+        """As Session.mode."""
+        # counts, as in Session.mode: docs/proofs/accuracy.md#counts
+        told = self._one(epsilon, sensitivity=1, monotonic=True)
+        return told.in_words(unit="persons", thing="value", whole=True)
+
+    def top_k(self, epsilon: Fraction) -> Accuracy:
+        """As Session.top_k."""
         # counts, as in Session.top_k: docs/proofs/accuracy.md#counts
         request = ListRequest(
-            k=given.number("k"),
+            k=self._number("k"),
             epsilon=epsilon,
-            **listed,
-            items_per_person=counted["items_per_person"],
+            delta=self.delta,
+            method=self.method,
+            items_per_person=self.items_per_person,
             sensitivity=1,
             monotonic=True,
-            squares=given.squares(epsilon, listed["delta"]),
-            owner=given.owner,
+            squares=self._squares(epsilon),
+            owner=_ASKED,
         )
-        if given.candidates is None:
-            unknown = make_unknown(request, counted["limit"])
+        if self.candidates is None:
+            unknown = make_unknown(request, self.limit)
             # names only, whose accuracy needs no number of candidates
             assert not isinstance(unknown, CountedSelection)
-            told = unknown.accuracy(failure_probability=beta)
+            told = unknown.accuracy(failure_probability=self._beta)
         else:
-            ranked = replace(request, items_per_person=moved()).make()
-            size = ranked.require_enough(given.number("candidates"))
-            told = ranked.accuracy(candidates=size, failure_probability=beta)
-        most = counted["items_per_person"]
-        return told.in_words(unit="persons", thing="value", whole=True, cap=most)
+            ranked = replace(request, items_per_person=self._moved()).make()
+            size = ranked.require_enough(self._number("candidates"))
+            told = ranked.accuracy(candidates=size, failure_probability=self._beta)
+        return told.in_words(unit="persons", thing="value", whole=True, cap=self.items_per_person)
 
-    def moved() -> int:
-        """How many counts one person moves: of all candidates, unless something else is said."""
-        size, most = given.number("candidates"), counted["items_per_person"]
-        return size if most is None else min(size, count(most, "items_per_person", given.owner))
-
-    def histogram(epsilon: Fraction) -> Accuracy:
+    def counts(self, epsilon: Fraction) -> Accuracy:
+        """As Session.counts."""
         # as in Session.counts: docs/proofs/accuracy.md#counts
-        small = read_delta(listed["delta"], given.owner)
-        noise, _ = default_noise(given.budget, epsilon, small, moved=moved())
-        told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
-        return told.in_words(unit="persons", cap=counted["items_per_person"])
+        small = read_delta(self.delta, _ASKED)
+        noise, _ = default_noise(self._noise_budget(), epsilon, small, moved=self._moved())
+        size = self._number("candidates")
+        told = noise.accuracy(numbers=size, failure_probability=self._beta)
+        return told.in_words(unit="persons", cap=self.items_per_person)
 
-    def number(epsilon: Fraction) -> Accuracy:
+    def count(self, epsilon: Fraction) -> Accuracy:
+        """As Session.count."""
         # as in Session.count: docs/proofs/accuracy.md#counts
-        noise, _ = default_noise(given.budget, epsilon, Fraction(0), moved=1)
-        return noise.accuracy(failure_probability=beta).in_words(unit="persons")
+        noise, _ = default_noise(self._noise_budget(), epsilon, Fraction(0), moved=1)
+        return noise.accuracy(failure_probability=self._beta).in_words(unit="persons")
 
-    def quantile(epsilon: Fraction) -> Accuracy:
-        share: Any = given.q
-        # complains about a mechanism that finds no quantiles
-        pick: Any = named
-        share = read_share(share, given.owner)
-        made = OneQuantile(q=share, epsilon=epsilon, mechanism=pick, rows=rows or 1)
-        told = made.accuracy(points=given.number("points"), failure_probability=beta)
-        return told.in_words(unit=ranked_by, cap=rows)
-
-    def quantiles(epsilon: Fraction) -> Accuracy:
-        shares: Any = given.q
-        made = ManyQuantiles(
-            q=read_shares(shares, given.owner),
-            epsilon=epsilon,
-            grid_size=given.number("points"),
-            rows=rows or 1,
-            **listed,
-        )
-        return made.accuracy(failure_probability=beta).in_words(unit=ranked_by, cap=rows)
-
-    def price(epsilon: Fraction) -> Accuracy:
-        highest: Any = given.highest_price
-        exact = exact_decimal(highest, "highest_price", given.owner)
+    def best_price(self, epsilon: Fraction) -> Accuracy:
+        """As Session.best_price."""
+        highest: Any = self.highest_price
+        exact = exact_decimal(highest, "highest_price", _ASKED)
         # as in Session.best_price: docs/proofs/accuracy.md#counts
-        span = positive(exact, highest, "highest_price", given.owner)
-        words = {"unit": "revenue", "thing": "price"}
-        return one(epsilon, words, sensitivity=span, monotonic=True)
+        span = positive(exact, highest, "highest_price", _ASKED)
+        told = self._one(epsilon, sensitivity=span, monotonic=True)
+        return told.in_words(unit="revenue", thing="price")
 
-    persons = {"unit": "persons", "thing": "value", "whole": True}
-    return {
-        "select": partial(one, words={}, **stated),
-        # counts, as in Session.mode: docs/proofs/accuracy.md#counts
-        "mode": partial(one, words=persons, sensitivity=1, monotonic=True),
-        "top_k": several,
-        "counts": histogram,
-        "count": number,
-        "best_price": price,
-        "quantile": quantile,
-        "quantiles": quantiles,
-    }
+    def quantile(self, epsilon: Fraction) -> Accuracy:
+        """As Session.quantile."""
+        share: Any = self.q
+        # complains about a mechanism that finds no quantiles
+        pick: Any = self.mechanism or "permute-and-flip"
+        made = OneQuantile(
+            q=read_share(share, _ASKED),
+            epsilon=epsilon,
+            mechanism=pick,
+            rows=self.rows_per_person or 1,
+        )
+        told = made.accuracy(points=self._number("points"), failure_probability=self._beta)
+        return told.in_words(unit=self._ranked, cap=self.rows_per_person)
+
+    def quantiles(self, epsilon: Fraction) -> Accuracy:
+        """As Session.quantiles."""
+        shares: Any = self.q
+        made = ManyQuantiles(
+            q=read_shares(shares, _ASKED),
+            epsilon=epsilon,
+            delta=self.delta,
+            method=self.method,
+            grid_size=self._number("points"),
+            rows=self.rows_per_person or 1,
+        )
+        told = made.accuracy(failure_probability=self._beta)
+        return told.in_words(unit=self._ranked, cap=self.rows_per_person)
+
+    @property
+    def _ranked(self) -> str:
+        return "persons" if self.rows_per_person is None else "rows"

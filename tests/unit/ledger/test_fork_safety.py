@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 class Things:
     def __init__(self):
-        self.made, self.closed, self.forgotten = [], [], []
+        self.made, self.closed = [], []
 
     def make(self):
         self.made.append(object())
@@ -101,20 +101,6 @@ def test_a_connection_is_closed_before_a_fork_in_both():
     assert in_a_child(lambda: things.closed == [first] and held(one) is not first) == 0
     assert things.closed == [first]
     assert held(one) is not first
-
-
-def test_what_can_be_forgotten_stays_with_the_parent():
-    things = Things()
-    one = ReopenAfterFork(things.make, things.closed.append, things.forgotten.append)
-    first = held(one)
-    assert (
-        in_a_child(
-            lambda: things.forgotten == [first] and things.closed == [] and held(one) is not first
-        )
-        == 0
-    )
-    assert held(one) is first
-    assert things.forgotten == []
 
 
 def test_a_fork_waits_for_a_thread_that_uses_it():

@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 from discreet import Ledger, PureDP, Release
 from discreet.ledger import sqlite_processes
-from discreet.ledger.sqlite_processes import Holders, Queue, SharedSync
+from discreet.ledger.sqlite_processes import Holders, queue_in, syncs_in
 
 LOG = (7, 42)
 AGES = 10**6
@@ -22,7 +23,7 @@ AGES = 10**6
 
 @pytest.fixture
 def queues(tmp_path):
-    made = [Queue(tmp_path, "turn") for _ in range(3)]
+    made = [queue_in(tmp_path) for _ in range(3)]
     yield made
     for queue in made:
         queue.close()
@@ -45,8 +46,62 @@ class TestQueue:
         other.leave()
         assert mine.enter(10)
 
+    def test_who_has_waited_long_comes_first_in_order(self, tmp_path, monkeypatch):
+        """The others stand back, as long as one of them waits."""
+        monkeypatch.setattr(sqlite_processes, "_LONG", 0.0)
+        made, came, waiting = [queue_in(tmp_path) for _ in range(6)], [], []
+        assert made[0].enter(10)
+
+        def wait(number):
+            came.append((number, made[number].enter(60)))
+            made[number].leave()
+
+        for number in range(1, 5):
+            waiting.append(threading.Thread(target=wait, args=[number]))
+            waiting[-1].start()
+            while made[0].open()[sqlite_processes._LAST] < number:
+                time.sleep(0.001)
+        monkeypatch.setattr(sqlite_processes, "_LONG", 60.0)
+        made[0].leave()
+        assert made[5].enter(60)
+        made[5].leave()
+        for thread in waiting:
+            thread.join()
+        assert came == [(number, True) for number in range(1, 5)]
+        assert made[0].open()[sqlite_processes._BACK] == 0
+        for queue in made:
+            queue.close()
+
+    @pytest.mark.parametrize("left", [2**64 - 1, 2**63, 2**32])
+    def test_numbers_that_make_no_sense_only_cost_time(self, queues, monkeypatch, left):
+        mine, other, _ = queues
+        mine.open()[:] = memoryview(left.to_bytes(8, sys.byteorder) * 4).cast("Q")
+        assert mine.enter(60)
+        assert not other.enter(0.1)
+        other.leave()
+        mine.leave()
+        assert other.enter(60)
+
+    def test_who_ends_while_it_waits_keeps_nobody(self, queues, monkeypatch):
+        monkeypatch.setattr(sqlite_processes, "_LONG", 0.0)
+        mine, other, third = queues
+        assert mine.enter(10)
+        assert not other.enter(0.05)
+        other.close()
+        waiting = threading.Thread(target=lambda: time.sleep(0.05) or mine.leave())
+        waiting.start()
+        assert third.enter(60)
+        waiting.join()
+
+    def test_where_the_system_refuses_locks_nobody_waits(self, queues, monkeypatch):
+        def refuses(*_):
+            raise OSError(95, "Operation not supported")
+
+        monkeypatch.setattr(sqlite_processes, "try_lock_bytes", refuses)
+        assert not queues[0].enter(AGES)
+        queues[0].leave()
+
     def test_who_has_given_up_does_not_keep_the_others(self, queues):
-        """Its other thread still waits in the system, and lets go of what it gets too late."""
         mine, other, third = queues
         assert mine.enter(10)
         for _ in range(3):
@@ -102,13 +157,13 @@ class TestQueue:
 class TestSharedSync:
     @pytest.fixture
     def syncs(self, tmp_path):
-        made = [SharedSync(tmp_path, LOG) for _ in range(3)]
+        made = [syncs_in(tmp_path, LOG) for _ in range(3)]
         yield made
         for one in made:
             one.close()
 
     def numbers(self, sync):
-        return memoryview(sync._open()[1]).cast("Q")
+        return sync.open()[:2]
 
     def during(self, mine, other, monkeypatch, meanwhile):
         """What another one does that asks for a sync while mine has the lock, and what happens
@@ -121,8 +176,8 @@ class TestSharedSync:
                 looked.append(seconds)
                 meanwhile()
 
-        file, _ = mine._open()
-        fcntl.flock(file, fcntl.LOCK_EX)
+        mine.open()
+        fcntl.flock(mine._file, fcntl.LOCK_EX)
         monkeypatch.setattr(sqlite_processes.time, "sleep", asleep)
         other.sync(lambda: made.append("sync"))
         assert looked
@@ -157,7 +212,7 @@ class TestSharedSync:
             assert self.during(mine, other, monkeypatch, ends) == []
 
     def test_a_sync_of_another_log_does_not_count(self, syncs, tmp_path):
-        elsewhere, made = SharedSync(tmp_path, (7, 43)), []
+        elsewhere, made = syncs_in(tmp_path, (7, 43)), []
         with self.numbers(elsewhere) as numbers:
             numbers[0] = numbers[1] = 10
         syncs[0].sync(lambda: made.append("sync"))
@@ -188,7 +243,8 @@ class TestSharedSync:
     def test_who_cannot_wait_syncs_and_leaves_the_numbers_alone(self, syncs, monkeypatch):
         monkeypatch.setattr(sqlite_processes, "PATIENCE", -1)
         mine, other, _ = syncs
-        fcntl.flock(mine._open()[0], fcntl.LOCK_EX)
+        mine.open()
+        fcntl.flock(mine._file, fcntl.LOCK_EX)
         made = []
         other.sync(lambda: made.append("sync"))
         assert made == ["sync"]
