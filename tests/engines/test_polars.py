@@ -11,7 +11,7 @@ from engines.people import CANDIDATES, HONEST
 from engines.tables import TYPES, arrow
 
 from discreet import (
-    BudgetExceeded,
+    BudgetExceededError,
     EngineError,
     OneRow,
     ParameterError,
@@ -70,13 +70,13 @@ def test_a_lazy_frame_is_collected_once_after_the_charge():
     source, made = watched(frame_of(False))
     session = Session(source, unit=PERSON, budget=PureDP(3))
     asked = {"candidates": CANDIDATES, "where": column("price") > 1}
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceededError):
         session.mode("item", epsilon=4, **asked)
     with pytest.raises(ParameterError):
         session.mode("item", epsilon=1, candidates=CANDIDATES, where="item > 1 or nothing = 2")
     public = PublicTable(pyarrow.table({"item": CANDIDATES}), "item")
     for column_name in ("item", "price"):
-        with pytest.raises((BudgetExceeded, ParameterError)):
+        with pytest.raises((BudgetExceededError, ParameterError)):
             session.mode(column_name, epsilon=4, candidates=public)
     assert made == []
     session.mode("item", epsilon=1, **asked)
