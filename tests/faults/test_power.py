@@ -28,14 +28,11 @@ def record(folder, monkeypatch, syncs=True):
         if syncs:
             recorder.events.append(event)
 
-    def store(path, timeout, create):
-        return SQLiteStore(
-            path,
-            timeout,
-            recorder.connect,
-            lambda log: synced("sync", "budget.db-wal"),
-            create=create,
-        )
+    def store(path, timeout, **more):
+        def sync(log):
+            synced("sync", "budget.db-wal")
+
+        return SQLiteStore(path, timeout, recorder.connect, sync, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr("discreet.ledger.address.SQLiteStore", store)
