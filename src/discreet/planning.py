@@ -25,12 +25,14 @@ from discreet.mechanisms.accuracy_planner import (
     plan_accuracy,
 )
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
+from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import CountedSelection
-from discreet.mechanisms.histogram_top_k import HistogramTopK, UnknownDomainHistogram
+from discreet.mechanisms.histogram_top_k import NoisyList, NoisyUnknownList
 from discreet.mechanisms.peeling_top_k import TopKMechanism
+from discreet.mechanisms.prices import Price
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import Loss
+from discreet.privacy.loss import Loss, PureDP
+from discreet.privacy.parameters import read_epsilon
 from discreet.release import Release
 from discreet.rendering.picture import Picture
 from discreet.testing import SeededBits
@@ -45,7 +47,7 @@ __all__ = [
     "preview",
 ]
 
-Ranked = TopKMechanism | HistogramTopK | UnknownDomainTopK | UnknownDomainHistogram
+Ranked = TopKMechanism | NoisyList | UnknownDomainTopK | NoisyUnknownList
 """A way to a list of names."""
 
 SHAPES = ("zipf", "flat", "winner")
@@ -183,9 +185,9 @@ def preview(
     rule = None if budget is None else budget_rule(budget, owner)
     labels = list(counts)
     if k is None:
-        adding = rule is None or rule.counting == "epsilon"
         # as in Session.mode
-        pick = mechanism or ("permute-and-flip" if adding else "exponential")
+        exact = read_epsilon(epsilon, None, owner)
+        pick = mechanism or Price(rule or budget_rule(PureDP(1), owner), exact).mechanism
         # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
         made = make_mechanism(pick, epsilon, sensitivity=1, monotonic=True)
         told = made.accuracy(candidates=len(labels)).in_words(
@@ -205,12 +207,15 @@ def preview(
             sensitivity=1,
             monotonic=True,
             method=method,
-            squares=None if rule is None else squares_of(rule, epsilon, delta),
+            price=None if rule is None else Price(rule, read_epsilon(epsilon, None, owner)),
+            candidates=scores.size,
             owner=owner,
         )
         ranked, told = _ranked(request, scores.size, limit)
-        lists = [ranked.select(scores, bits=bits) for _ in range(draws)]
-        examples = [ranked.release(counts, bits=bits) for _ in range(min(_SHOWN, draws))]
+        # noise that the counts share needs a number of people; which one makes no difference
+        shared = {"people": int(scores.max())} if isinstance(ranked, NoisyList) else {}
+        lists = [ranked.select(scores, bits=bits, **shared) for _ in range(draws)]
+        examples = [ranked.release(counts, bits=bits, **shared) for _ in range(min(_SHOWN, draws))]
         off = [_error(scores, listed, told, request.k) for listed in lists]
         errors = np.array(off, dtype=np.float64)
         times = np.bincount([place for listed in lists for place in listed], minlength=len(labels))

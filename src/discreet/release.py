@@ -40,6 +40,10 @@ class NoisyCounts:
         nobody may know how many there are, none is too low by more: the list names those
         with large noise, so some may be too high by more.
     mechanism: which noise it was.
+    total: how many people there are in all, with noise: everybody with a row that counts,
+        whether they have one of the names or not. For several groups, of each of them. None
+        where the noise does not tell it: it comes for nothing with "correlated-counts".
+    total_error: how far the total can be off, with 95 %.
 
     >>> NoisyCounts(values=(41, 38), error=7, mechanism="discrete-laplace").error
     7
@@ -48,6 +52,8 @@ class NoisyCounts:
     values: tuple[Any, ...]
     error: int
     mechanism: str
+    total: int | tuple[int, ...] | None = None
+    total_error: int | None = None
 
     @property
     def grouped(self) -> bool:
@@ -69,11 +75,25 @@ class NoisyCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain JSON."""
-        return {
+        fields: dict[str, Any] = {
             "values": [list(each) if isinstance(each, tuple) else each for each in self.values],
             "error": self.error,
             "mechanism": self.mechanism,
         }
+        if self.total is not None:
+            fields["total"] = list(self.total) if isinstance(self.total, tuple) else self.total
+            fields["total_error"] = self.total_error
+        return fields
+
+    @property
+    def told_total(self) -> str:
+        """How many people there are in all, for people to read; nothing where nobody knows."""
+        if self.total is None:
+            return ""
+        each = self.total if isinstance(self.total, tuple) else (self.total,)
+        where = " in each group" if isinstance(self.total, tuple) else ""
+        said = ", ".join(f"{number:,}" for number in each)
+        return f"There are about {said} in all{where}, at most {self.total_error:,} off, with 95 %."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +217,8 @@ class Release:
         if self.counts is not None and not told:
             of_what = "count of a group" if self.counts.grouped else "count"
             notes.append(f"No {of_what} {self.counts.told(self.accuracy)}.")
+        if self.counts is not None and self.counts.total is not None:
+            notes.append(self.counts.told_total)
         cost = f"Privacy loss {self.loss!r}, by {self.mechanism}"
         return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
 
@@ -308,14 +330,27 @@ def _restored_gap(text: Any) -> Fraction | None:
 def _restored_counts(fields: Any) -> NoisyCounts | None:
     if fields is None:
         return None
-    values = tuple(tuple(each) if type(each) is list else each for each in fields["values"])
-    flat = [each for part in values for each in (part if isinstance(part, tuple) else (part,))]
-    kinds = {type(each) for each in (*flat, fields["error"])}
-    if set(fields) != set(NoisyCounts.__slots__) or kinds != {int} or fields["error"] < 0:
+    values, total = _tuples(fields["values"]), fields.get("total")
+    numbers = [*_flat(values), fields["error"]]
+    if total is not None:
+        total = tuple(total) if type(total) is list else total
+        numbers += [*_flat((total,)), fields["total_error"]]
+    known = {"values", "error", "mechanism", *(() if total is None else ("total", "total_error"))}
+    whole = {type(each) for each in numbers} == {int}
+    if set(fields) != known or not whole or fields["error"] < 0:
         raise ValueError("no counts")
-    if type(fields["mechanism"]) is not str:
+    if type(fields["mechanism"]) is not str or fields.get("total_error", 0) < 0:
         raise ValueError("no counts")
-    return NoisyCounts(values=values, error=fields["error"], mechanism=fields["mechanism"])
+    more = {"total": total, "total_error": fields.get("total_error")}
+    return NoisyCounts(values=values, error=fields["error"], mechanism=fields["mechanism"], **more)
+
+
+def _tuples(values: Any) -> tuple[Any, ...]:
+    return tuple(tuple(each) if type(each) is list else each for each in values)
+
+
+def _flat(values: tuple[Any, ...]) -> list[Any]:
+    return [each for part in values for each in (part if isinstance(part, tuple) else (part,))]
 
 
 def _restored(value: Any) -> Any:

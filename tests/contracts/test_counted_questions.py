@@ -15,9 +15,14 @@ import pytest
 from asking import ask_of
 
 import discreet
-from discreet import ZCDP, ApproxDP, OneRow, Person, PureDP, Session
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, OneRow, Person, PureDP, Session
+from discreet.accounting import Composed
+from discreet.accounting.budget_rules import Spending
+from discreet.accounting.privacy_filter import BudgetRule
+from discreet.mechanisms import CorrelatedCounts, RoundedGaussian
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.privacy.cost import Cost
 from discreet.questions import Count
 from discreet.testing import SeededBits
 
@@ -74,11 +79,12 @@ def tables(engine="polars"):
 def caught(monkeypatch):
     """The noise that is drawn, and the counts that it is added to."""
     seen = []
-    for kind in (DiscreteLaplace, DiscreteGaussian):
+    for kind in (DiscreteLaplace, DiscreteGaussian, RoundedGaussian, CorrelatedCounts):
 
-        def add_noise(self, numbers, chance, _true=kind.add_noise):
-            seen.append((self, list(numbers)))
-            return _true(self, numbers, chance)
+        def add_noise(self, numbers, *more, _true=kind.add_noise):
+            # of noise that the counts share, the number of people comes after them
+            seen.append((self, [*numbers, *more[:-1]]))
+            return _true(self, numbers, *more)
 
         monkeypatch.setattr(kind, "add_noise", add_noise)
     return seen
@@ -88,11 +94,29 @@ def moved(noise):
     """What the noise was told: how many counts one person moves by 1."""
     if isinstance(noise, DiscreteLaplace):
         return noise.sensitivity
+    if isinstance(noise, CorrelatedCounts):
+        return noise.items + 1
     return noise.squared_sensitivity
 
 
+def moves_of(noise, alone, counts):
+    """How far one person has moved what the noise is added to."""
+    if isinstance(noise, CorrelatedCounts):
+        (*one, people), (*other, more) = alone, counts
+        drawn = [
+            abs(2 * new - more - 2 * old + people) for old, new in zip(one, other, strict=True)
+        ]
+        # with the one who came everything moves by 1, with nobody nothing does
+        assert {*drawn, abs(more - people)} in ({1}, {0})
+        return sum(drawn) + abs(more - people)
+    if len(alone) != len(counts):
+        return 1
+    return sum(abs(new - old) for old, new in zip(sorted(alone), sorted(counts), strict=True))
+
+
+PAID = {"budget": ApproxDP(50, 0.5), "delta_for_losses": 0.25}
 ASK = {
-    "counts": (4, lambda s: s.counts("item", candidates=NAMES, epsilon=EPSILON)),
+    "counts": (5, lambda s: s.counts("item", candidates=NAMES, epsilon=EPSILON)),
     "counts of one": (
         1,
         lambda s: s.counts("item", candidates=NAMES, epsilon=EPSILON, items_per_person=1),
@@ -131,30 +155,34 @@ def test_one_person_moves_what_the_noise_was_told(question, engine, caught):
     told, ask = ASK[question]
     losses = set()
     for table in tables(engine):
-        session = Session(table, unit=Person("person"), budget=ApproxDP(1000, 0.5))
+        session = Session(table, unit=Person("person"), **PAID)
         losses.add(ask(session).loss)
     assert len(losses) == 1
     (_, alone), *others = caught
     assert {moved(each) for each, _ in caught} == {told}
-    moves = [
-        sum(abs(new - old) for old, new in zip(sorted(alone), sorted(counts), strict=True))
-        if len(alone) == len(counts)
-        else 1
-        for _, counts in others
-    ]
-    assert max(moves) == told
+    assert max(moves_of(noise, alone, counts) for noise, counts in others) == told
 
 
 def test_the_loss_is_that_of_the_noise(caught):
     for question, (_, ask) in ASK.items():
-        session = Session(frame(CROWD), unit=Person("person"), budget=ApproxDP(1000, 0.5))
+        session = Session(frame(CROWD), unit=Person("person"), **PAID)
         release = ask(session)
         noise, _ = caught[-1]
-        if isinstance(noise, DiscreteLaplace) and question != "unknown domain":
-            assert release.loss == noise.privacy_loss() == PureDP(EPSILON)
+        if question == "counts with a delta":
+            assert release.loss == ApproxDP(EPSILON, 0.2)
+        elif question == "unknown domain":
+            assert release.loss == Composed({noise.privacy_loss(): 1}, 0.01)
         else:
-            assert isinstance(release.loss, ApproxDP)
-            assert release.loss.epsilon == EPSILON
+            assert release.loss == noise.privacy_loss()
+            # unless a method is named, for the price of one selection
+            named = question.startswith("top_k")
+            assert session.spent() == session_price(PureDP if named else BoundedRange)
+
+
+def session_price(kind):
+    """What this much of a loss costs in the budget of these sessions."""
+    rule = BudgetRule.of(PAID["budget"], delta_for_losses=PAID["delta_for_losses"])
+    return rule.amount(rule.spending(Cost(kind(EPSILON))), rule.remaining(Spending()))
 
 
 GROUPS = ["south", "north", "west"]
@@ -184,14 +212,15 @@ def test_one_person_moves_the_counts_of_one_group(engine, caught):
         assert session.remaining() == Fraction(1, 4)
         assert list(release.value) == GROUPS
         found.append([counts for _, counts in caught[-len(GROUPS) :]])
+    # the last number is that of the people
     alone = found[0]
-    assert alone == [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
+    assert alone == [[1, 1, 1, 0, 3], [1, 1, 1, 0, 3], [0, 0, 0, 0, 0]]
     for counts in found:
         changed = [one != other for one, other in zip(alone, counts, strict=True)]
         assert sum(changed) <= 1
     # the person of several groups: south is listed first, and only what they have there counts
-    assert found[3] == [[2, 2, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
-    assert found[6] == [[2, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
+    assert found[3] == [[2, 2, 1, 0, 4], [1, 1, 1, 0, 3], [0, 0, 0, 0, 0]]
+    assert found[6] == [[2, 1, 1, 0, 4], [1, 1, 1, 0, 3], [0, 0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -208,7 +237,7 @@ def test_conditions_come_before_groups(caught):
     rows = [*CROWD, (1000, "a", "south"), (1000, "b", "north")]
     session = Session(frame(rows), unit=Person("person"), budget=PureDP(1))
     groups_of(session, where="item != 'a'")
-    assert [counts for _, counts in caught][:2] == [[0, 1, 1, 0], [0, 2, 1, 0]]
+    assert [counts for _, counts in caught][:2] == [[0, 1, 1, 0, 2], [0, 2, 1, 0, 3]]
 
 
 @pytest.mark.parametrize("question", ["mode", "top_k", "unknown"])
@@ -237,10 +266,10 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
     session = Session(frame(rows), unit=Person("person"), budget=PureDP(10))
     asked = {"candidates": NAMES, "epsilon": 1, "by": "region", "groups": GROUPS}
     told = ask_of(session, "counts", "item", **asked).accuracy
-    one = DiscreteLaplace(epsilon=1, sensitivity=len(NAMES))
+    one = CorrelatedCounts(items=len(NAMES), epsilon=1)
     assert told.failure_probability == Fraction(1, 20)
     # no count of any group: as many failures as numbers
-    assert told.bound == one.error_bound(Fraction(1, 20) / len(GROUPS), numbers=len(NAMES))
+    assert told.bound == one.error_bound(Fraction(1, 20) / len(GROUPS))
     counted = ask_of(session, "mode", "item", with_counts=True, **asked)
     assert counted.counts.grouped
     assert "count of a group" in repr(counted._notes())
@@ -285,7 +314,12 @@ class TestCounts:
             session = Session(frame(rows), unit=Person("person"), budget=budget)
             release = session.mode("item", candidates=NAMES, epsilon=1, with_counts=True)
             assert release.value == "a"
-            assert release.loss <= PureDP(1)
+            rule = BudgetRule.of(budget)
+            price, paid = rule.spending(Cost(rule.question(1))), rule.spending(Cost(release.loss))
+            if price.squares is None:
+                assert paid.epsilon == price.epsilon
+            else:
+                assert paid.squares <= price.squares
             (number,) = release.counts.values
             # ten times the error of 95 %: never, with e^-30
             assert abs(number - 600) <= 10 * release.counts.error
@@ -324,23 +358,47 @@ class TestCounts:
 
     @pytest.mark.parametrize("delta", [0, 1e-9])
     @pytest.mark.parametrize("items", [None, 1])
-    def test_a_budget_of_rho_takes_gaussian_noise_for_the_rho_of_epsilon(self, items, delta):
-        """For what Laplace noise costs there, and narrower, also where a person has one item."""
+    def test_a_budget_of_rho_takes_gaussian_noise_for_the_price_of_a_selection(self, items, delta):
+        """Narrower than Laplace noise, for a quarter of its price."""
         session = Session(frame(CROWD), unit=Person("person"), budget=ZCDP(1))
         asked = {"candidates": NAMES, "epsilon": 0.5, "items_per_person": items, "delta": delta}
         release = ask_of(session, "counts", "item", **asked)
-        rho = PureDP(0.5).to_zcdp().rho
-        assert release.loss == ZCDP(rho)
-        assert release.mechanism == release.counts.mechanism == "discrete-gaussian"
-        assert session.spent() == rho
-        moved = len(NAMES) if items is None else items
-        ideal = discreet.mechanisms.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
-        assert release.counts.error == ideal.error_bound(0.05, numbers=len(NAMES))
-        laplace = discreet.mechanisms.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
-        assert release.counts.error < laplace.error_bound(0.05, numbers=len(NAMES))
+        rho = BoundedRange(0.5).to_zcdp().rho
+        assert isinstance(release.loss, GaussianDP)
+        assert rho * Fraction(999_999, 1_000_000) <= release.loss.to_zcdp().rho <= rho
+        assert session.spent() == release.loss.to_zcdp().rho
+        if items is None:
+            ideal = CorrelatedCounts(items=len(NAMES), mu=release.loss.mu)
+            assert release.counts.error == ideal.error_bound(0.05)
+        else:
+            ideal = RoundedGaussian(mu=release.loss.mu, squared_sensitivity=1)
+            assert release.counts.error == ideal.error_bound(0.05, numbers=len(NAMES))
+            assert release.mechanism == release.counts.mechanism == "rounded-gaussian"
+        assert (release.counts.total is None) == (items == 1)
         number = session.count(epsilon=0.25)
-        assert number.loss == ZCDP(PureDP(0.25).to_zcdp().rho)
-        assert session.spent() == rho + number.loss.rho
+        assert number.loss.to_zcdp().rho <= BoundedRange(0.25).to_zcdp().rho
+        assert session.spent() == release.loss.to_zcdp().rho + number.loss.to_zcdp().rho
+
+    def test_the_number_of_people_counts_who_has_a_row_that_counts(self):
+        """Also who has none of the candidates; by nobody it is told where counts share nothing."""
+        who = [(person, "a" if person < 200 else "other") for person in range(900)]
+        rows = [(person, item, GROUPS[person % 2]) for person, item in who]
+        session = Session(frame(rows), unit=Person("person"), budget=ApproxDP(50, 1e-6))
+        asked = {"candidates": ["a", "b"], "epsilon": 1, "items_per_person": 1}
+        release = session.counts("item", **asked)
+        assert release.counts.mechanism == "rounded-gaussian"
+        assert release.counts.total is None
+        many = {"candidates": ["a", *map(str, range(30))], "epsilon": 5}
+        everyone = session.counts("item", **many).counts
+        # ten times the error of 95 %: never
+        assert abs(everyone.total - 900) <= 10 * everyone.total_error
+        some = session.counts("item", where="item = 'a'", **many).counts
+        assert abs(some.total - 200) <= 10 * some.total_error
+        by = session.counts("item", by="region", groups=GROUPS, **many).counts
+        pairs = zip(by.total, (450, 450, 0), strict=True)
+        assert all(abs(number - true) <= 10 * by.total_error for number, true in pairs)
+        again = session.counts("item", **many)
+        assert discreet.Release.from_json(again.to_json()).counts == everyone
 
     def test_the_same_question_again_is_free(self):
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))

@@ -15,10 +15,12 @@ import pytest
 from flint import arb
 from reference.noise import FAR, gaussian_law, laplace_law, listed
 from reference.tapes import distribution
-from tiers import also, only
+from tiers import also, loop_over, only
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.accounting import Composed
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
 from discreet.exact.enclosures import ball
 from discreet.mechanisms import HistogramTopK, UnknownDomainHistogram
@@ -27,6 +29,8 @@ from discreet.mechanisms.count_noise import make_noise
 from discreet.mechanisms.counted_selection import make_counted
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian_profile import gaussian_rho, profile
+from discreet.mechanisms.prices import Price
+from discreet.privacy.cost import Cost
 from discreet.randomness import bulk_draws
 from discreet.randomness.bulk_draws import draw_gaussians, draw_geometrics, draw_laplaces
 from discreet.randomness.chance import Chance
@@ -417,6 +421,10 @@ class TestThresholds:
 COUNTS = {"sensitivity": 1, "monotonic": True}
 
 
+def price_in(budget, epsilon):
+    return Price(BudgetRule.of(budget), Fraction(epsilon))
+
+
 class _Changing(Mapping):
     """A mapping whose members have changed places when it is read again."""
 
@@ -466,24 +474,25 @@ class TestChoice:
         assert name(10, 9) == name(50, 35) == name(10, None) == "joint-exponential"
         assert name(50, 15, delta=1e-6) == "histogram-gaussian"
         assert name(50, 200, delta=1e-6) == "one-shot-gumbel"
-        # where squares count the histogram gets what the picks would cost
-        assert name(10, 1, squares="coins") == "histogram-laplace"
-        assert name(2, 1, squares="coins") == "one-shot-gumbel"
+        # where a price is known, everything gets what it buys
+        price = {"price": price_in(ApproxDP(10, 1e-6), 1), "candidates": 100}
+        assert name(10, 1, **price) == "histogram-gaussian"
+        assert name(2, 1, **price) == name(10, 8, **price) == "one-shot-gumbel"
+        assert name(10, 100, **price | {"candidates": 10}) == "histogram-correlated"
 
     @pytest.mark.parametrize("items", [None, 1, 3])
     @pytest.mark.parametrize("k", [1, 2, 6])
     def test_the_loss_is_never_more_than_what_was_asked_for(self, k, items):
-        for asked in product((None, "coins", "rho"), (False, True), (0, 1e-6)):
+        for asked in product((False, True), (0, 1e-6)):
             self.require_the_loss(k, items, *asked)
 
-    def require_the_loss(self, k, items, squares, with_counts, delta):
+    def require_the_loss(self, k, items, with_counts, delta):
         epsilon = Fraction(1, 2)
         made = ListRequest(
             k=k,
             epsilon=epsilon,
             delta=delta,
             items_per_person=items,
-            squares=squares,
             with_counts=with_counts,
             **COUNTS,
         ).make()
@@ -493,6 +502,33 @@ class TestChoice:
         assert len(release.value) == k
         if with_counts:
             assert len(release.counts.values) == k
+
+    @loop_over("budget", [PureDP(1), ZCDP(Fraction(1, 10)), ApproxDP(1, 1e-6), ApproxDP(1, 0.1)])
+    @loop_over("k", [1, 2, 6, 40])
+    @loop_over("items", [None, 1, 3])
+    def test_what_a_price_buys_takes_no_more_than_the_price(self, budget, k, items):
+        """And hardly less: a coin for each pick, at most."""
+        for with_counts, delta in product((False, True), (0, 1e-3)):
+            price = price_in(budget, Fraction(1, 10))
+            if delta and price.squares is None:
+                continue
+            request = ListRequest(
+                k=k,
+                epsilon=Fraction(1, 10),
+                delta=delta,
+                items_per_person=items,
+                with_counts=with_counts,
+                price=price,
+                candidates=50,
+                **COUNTS,
+            )
+            made = make_unknown(request, 100) if delta else request.make()
+            paid = price.rule.of_parts(made.losses(), 0)
+            if price.squares is None:
+                assert paid.epsilon == Fraction(1, 10)
+            else:
+                paid = price.rule.spending(Cost(Composed(made.losses())))
+                assert price.squares / 2 - k - 1 <= paid.squares <= price.squares
 
     def test_counts_after_picks_share_the_epsilon(self):
         made = ListRequest(k=4, epsilon=1, items_per_person=None, with_counts=True, **COUNTS).make()

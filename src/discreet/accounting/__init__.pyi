@@ -7,4 +7,5 @@ from discreet.accounting.random_stopping import private_candidate_loss as privat
 from discreet.privacy.cost import Amount as Amount
 from discreet.privacy.cost import Cost as Cost
 from discreet.privacy.loss import NO_LOSS as NO_LOSS
+from discreet.privacy.loss import Composed as Composed
 from discreet.privacy.loss import LogisticDP as LogisticDP

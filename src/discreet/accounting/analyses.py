@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -41,6 +41,7 @@ from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    Composed,
     GaussianDP,
     LogisticDP,
     Loss,
@@ -88,8 +89,11 @@ class Losses:
                 owner, "losses", "a sequence of losses, or a mapping from loss to count", losses
             )
         counts: Counter[Loss] = Counter()
-        delta, deltas = Fraction(0), []
-        for loss, times in counted.items():
+        # of composed losses: a bad event each
+        bad = [(loss.delta, n) for loss, n in counted.items() if isinstance(loss, Composed)]
+        deltas = [(each, times) for each, times in bad if each]
+        delta = sum((each * times for each, times in deltas), Fraction(0))
+        for loss, times in _unfolded(counted):
             if loss == NO_LOSS:
                 continue
             if isinstance(loss, ApproxDP):
@@ -123,6 +127,15 @@ class Losses:
     def rho(self) -> Fraction:
         """The sum of all concentrated losses, rounded up."""
         return sum((_rho(loss) * times for loss, times in self.counts.items()), Fraction(0))
+
+
+def _unfolded(counted: Mapping[Loss, int]) -> Iterator[tuple[Loss, int]]:
+    """Each loss with how often it occurs; of a composed one its parts."""
+    for loss, times in counted.items():
+        if isinstance(loss, Composed):
+            yield from ((part, often * times) for part, often in loss.parts)
+        else:
+            yield loss, times
 
 
 def _rho(loss: Loss) -> Fraction:

@@ -35,7 +35,16 @@ from discreet.accounting.renyi import largest_rho
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal
 from discreet.privacy.cost import Cost, MoneyUnit
-from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP, is_loss
+from discreet.privacy.loss import (
+    NO_LOSS,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composed,
+    Loss,
+    PureDP,
+    is_loss,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +283,27 @@ class SpendingRule:
         if isinstance(loss, ApproxDP):
             pure = self._of_loss(PureDP(loss.epsilon), owner)
             return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)
+        if isinstance(loss, Composed):
+            return self._of_composed(loss, owner)
         if loss == NO_LOSS:
             return NOTHING
         epsilon, squares = _prices(self, loss)
         if epsilon is None and (squares is None or self.counting == "epsilon"):
             raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
         return Spending(epsilon, squares)
+
+    def _of_composed(self, loss: Composed, owner: str) -> Spending:
+        """What several releases take: the sum, or in coins what Gaussian noise takes that is
+        as much as all of them together.
+        """
+        parts = self.of_parts(loss.losses, loss.delta, owner)
+        if self.counting != "coins":
+            return parts
+        # docs/proofs/composition.md#12-gaussian-dp
+        gaussian = Composed(loss.losses).to_gaussian_dp()
+        coins = None if gaussian is None else self.tariff.price(gaussian)
+        together = None if coins is None else Fraction(coins)
+        return replace(parts, squares=_least(parts.squares, together))
 
     def _wanted(self) -> tuple[str]:
         noise = self.counting == "coins" and self.noise
@@ -322,6 +346,10 @@ class SpendingRule:
         if not total.fits(squares=Fraction(coins_at_most(*key)), **limits):
             return False
         return total.fits(squares=self.squares_limit, **limits)
+
+    def has(self, squares: Fraction) -> bool:
+        """Whether the whole budget is at least this many coins, or this rho."""
+        return self.fits(Spending(None, squares))
 
     @property
     def epsilon_limit(self) -> Fraction:

@@ -234,6 +234,8 @@ def add_cost(
         which = "none of a group" if release.counts.grouped else "none"
         error = f"{which} {release.counts.told(told)}"
         table.add_row("counts", f"{error} ({release.counts.mechanism})")
+    if release.counts is not None and release.counts.total is not None:
+        table.add_row("people", release.counts.told_total)
     for name, value in about:
         table.add_row(name, label_text(value))
     if told is not None:

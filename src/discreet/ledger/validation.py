@@ -23,6 +23,7 @@ from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    Composed,
     GaussianDP,
     LogisticDP,
     Loss,
@@ -263,6 +264,8 @@ def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
     >>> adds_up(PureDP(10), {PureDP(1e-9): 1}, Fraction(0))
     False
     """
+    if isinstance(loss, Composed):
+        return dict(parts) == loss.losses and delta == loss.delta
     if isinstance(loss, (ZCDP, GaussianDP)):
         return _at_least(_sum_of_rho(parts), _rho(loss))
     if any(isinstance(part, (ZCDP, GaussianDP)) for part in parts):

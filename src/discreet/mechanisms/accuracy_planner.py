@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
 from discreet.literals import MechanismName
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
-from discreet.mechanisms.count_noise import default_noise
+from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.mechanisms.count_noise import CountNoise, accuracy_of_counts
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
+from discreet.mechanisms.prices import Price, default_noise
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.privacy.loss import ApproxDP, Loss
+from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ def plan_accuracy(
         raise ParameterError(owner, "within", "at least 0", within)
     described = {name: value for name, value in locals().items() if name in _names()}
     told = _way(question, owner, described)
+    if budget is not None:
+        # beyond the prices in coins an epsilon buys less than a smaller one did
+        paid = _last_in_squares(budget_rule(budget, owner))
+        if paid and told(_epsilon(paid)).bound <= wanted:
+            return smallest_epsilon(told, wanted, owner, most=_epsilon(paid))
     found = smallest_epsilon(told, wanted, owner)
     if isinstance(budget, ApproxDP) and budget.epsilon < found.epsilon:
         # a question that takes the budget as a whole is drawn better than its neighbours
@@ -150,19 +156,31 @@ def _named(way: Callable[[Fraction], Accuracy], epsilon: Fraction, owner: str) -
         return way(epsilon)
 
 
+def _last_in_squares(rule: SpendingRule) -> int:
+    """The place of the largest epsilon that is paid for in coins; 0 where none is."""
+    if rule.counting != "coins":
+        return 0
+    low, high = 0, _place(_LARGEST)
+    while low < high:
+        middle = (low + high + 1) // 2
+        paid = Price(rule, _epsilon(middle)).squares is not None
+        low, high = (middle, high) if paid else (low, middle - 1)
+    return low
+
+
 def smallest_epsilon(
-    told: Callable[[Fraction], Accuracy], within: Fraction, owner: str
+    told: Callable[[Fraction], Accuracy], within: Fraction, owner: str, most: Fraction = _LARGEST
 ) -> AccuracyPlan:
-    """The smallest epsilon of three digits whose bound is small enough.
+    """The smallest epsilon of three digits, up to `most`, whose bound is small enough.
 
     told: from an epsilon to the accuracy that it gives; never worse for a larger one.
     """
-    low, high = 0, _place(_LARGEST)
-    best = told(_LARGEST)
+    low, high = 0, _place(most)
+    best = told(most)
     if best.bound > within:
         rule = f"at least {float(best.bound):.6g}, the bound of epsilon 64"
         raise ParameterError(owner, "within", rule, float(within))
-    epsilon = _LARGEST
+    epsilon = most
     while low < high:
         middle = (low + high) // 2
         accuracy = told(_epsilon(middle))
@@ -241,14 +259,15 @@ class _Described:
         size, most = self._number("candidates"), self.items_per_person
         return size if most is None else min(size, count(most, "items_per_person", _ASKED))
 
-    def _squares(self, epsilon: Fraction) -> Literal["coins", "rho"] | None:
-        """What the budget counts in squares, for this question."""
-        if self.budget is None:
-            return None
-        return squares_of(budget_rule(self.budget, _ASKED), epsilon, self.delta)
+    def _price(self, epsilon: Fraction) -> Price | None:
+        """What an epsilon buys in the budget; nothing is known where none is given."""
+        return None if self.budget is None else Price(budget_rule(self.budget, _ASKED), epsilon)
 
-    def _noise_budget(self) -> Loss | None:
-        return None if self.budget is None else budget_rule(self.budget, _ASKED).budget
+    def _noise(self, epsilon: Fraction, delta: Fraction, size: int, most: int | None) -> CountNoise:
+        """Noise for counts; in a budget in which epsilons add up, where none is given."""
+        # docs/proofs/accuracy.md#counts
+        price = self._price(epsilon) or Price(budget_rule(PureDP(1), _ASKED), epsilon)
+        return default_noise(price, delta, items=size, items_per_person=most)[0]
 
     def _one(self, epsilon: Fraction, **range_of: Any) -> Accuracy:
         """The accuracy of one winner."""
@@ -283,7 +302,8 @@ class _Described:
             items_per_person=self.items_per_person,
             sensitivity=1,
             monotonic=True,
-            squares=self._squares(epsilon),
+            price=self._price(epsilon),
+            candidates=self.candidates,
             owner=_ASKED,
         )
         if self.candidates is None:
@@ -301,16 +321,16 @@ class _Described:
         """As Session.counts."""
         # as in Session.counts: docs/proofs/accuracy.md#counts
         small = read_delta(self.delta, _ASKED)
-        noise, _ = default_noise(self._noise_budget(), epsilon, small, moved=self._moved())
         size = self._number("candidates")
-        told = noise.accuracy(numbers=size, failure_probability=self._beta)
+        noise = self._noise(epsilon, small, size, self.items_per_person)
+        told = accuracy_of_counts(noise, size, self._beta)
         return told.in_words(unit="persons", cap=self.items_per_person)
 
     def count(self, epsilon: Fraction) -> Accuracy:
         """As Session.count."""
         # as in Session.count: docs/proofs/accuracy.md#counts
-        noise, _ = default_noise(self._noise_budget(), epsilon, Fraction(0), moved=1)
-        return noise.accuracy(failure_probability=self._beta).in_words(unit="persons")
+        noise = self._noise(epsilon, Fraction(0), 1, 1)
+        return accuracy_of_counts(noise, 1, self._beta).in_words(unit="persons")
 
     def best_price(self, epsilon: Fraction) -> Accuracy:
         """As Session.best_price."""
@@ -345,6 +365,7 @@ class _Described:
             method=self.method,
             grid_size=self._number("points"),
             rows=self.rows_per_person or 1,
+            price=self._price(epsilon),
         )
         told = made.accuracy(failure_probability=self._beta)
         return told.in_words(unit=self._ranked, cap=self.rows_per_person)

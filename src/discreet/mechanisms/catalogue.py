@@ -59,7 +59,8 @@ TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
 _VERY_FEW = 4
 # up to this many picks the joint draw's factor 2 costs more than dividing epsilon
 _FEW = 5
-_MANY = 4096
+MANY = 4096
+"""The longest list that is drawn jointly by default."""
 
 
 def make_top_k(
@@ -101,4 +102,4 @@ def best_method(k: int, delta: Fraction) -> TopKMethod:
     if delta and k > _VERY_FEW:
         return "one-shot"
     # the table of a joint draw grows with the square of k
-    return "joint" if _FEW < k <= _MANY else "peel"
+    return "joint" if _FEW < k <= MANY else "peel"

@@ -17,19 +17,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 
-import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError
-from discreet.exact.enclosures import at_precision, ball, up, upper_bound
+from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.normal import square_root_up, upper_tail
 from discreet.exact.rationals import Number, count, nearest_float, readable, round_up, set_frozen
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.rounded_gaussian import rounded_probability
+from discreet.mechanisms.rounded_gaussian import sum_tail
 from discreet.mechanisms.whole_noise import (
     noise_accuracy,
     read_whole,
@@ -41,15 +39,6 @@ from discreet.randomness.bulk_draws import added, laplace_noise
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.rounded_normals import draw_rounded_normals
-
-Array = NDArray[np.float64]
-
-# up to this variance the law of a sum of two noises is added up
-_SUMMED = 2**14
-# how many deviations of each noise are added up; what lies beyond is added to the tail
-_FAR = 12
-# a sum of products of floats that are at least 0, with at most 2^13 terms
-_SAFE = 1 + 2.0**-38
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -100,6 +89,11 @@ class CorrelatedCounts:
             epsilon=None if epsilon is None else read_epsilon(epsilon, acknowledge, owner),
         )
 
+    @property
+    def name(self) -> str:
+        """The word for this noise in a Release."""
+        return "correlated-counts"
+
     def __repr__(self) -> str:
         name, number = ("epsilon", self.epsilon) if self.mu is None else ("mu", self.mu)
         return f"CorrelatedCounts(items={self.items}, {name}={readable(number or Fraction(0))})"
@@ -142,7 +136,7 @@ class CorrelatedCounts:
         return Release(
             value=self.add_noise(numbers, total, chance),
             loss=self.privacy_loss(),
-            mechanism="correlated-counts",
+            mechanism=self.name,
             candidates=None,
             seeded=chance.bits.seeded,
             accuracy=self.accuracy(),
@@ -192,6 +186,26 @@ class CorrelatedCounts:
             beta,
         )
 
+    @property
+    def ranking_deviation(self) -> float:
+        """The standard deviation of a count beside another one, about: their order does not
+        depend on the number of people.
+        """
+        if self.mu is not None:
+            return math.sqrt(nearest_float(self.variances[0]) + 1 / 12) / 2
+        return _laplace(self.rates[0]).deviation / 2
+
+    def difference_tail(self, least: int) -> Fraction:
+        """The probability that the error of one count is larger than that of another by at
+        least this, at most.
+        """
+        # of two halves that are rounded to the same number, one sum may be larger by 2:
+        # docs/proofs/correlated-counts.md#the-error
+        own = 2 * least - 2
+        if self.mu is not None:
+            return sum_tail((self.variances[0], self.variances[0]), own) / 2 if own else Fraction(1)
+        return _laplace(self.rates[0]).difference_tail(own)
+
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` of all counts as a statement."""
         beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
@@ -202,7 +216,7 @@ class CorrelatedCounts:
         # the sum of both noises is at least 2 size + 1 then: #the-error
         least = 2 * size + 1
         if self.mu is not None:
-            return _gaussian_tail(self.variances, least)
+            return sum_tail(self.variances, least)
         return _laplace_tail(self.rates, least)
 
 
@@ -229,47 +243,6 @@ def _share_of_items(items: int) -> Fraction:
 def _laplace(rate: Fraction) -> DiscreteLaplace:
     # one number that moves by 1: docs/proofs/correlated-counts.md#the-error
     return DiscreteLaplace(epsilon=min(rate, Fraction(64)), sensitivity=1)
-
-
-@lru_cache(maxsize=256)
-def _gaussian_tail(variances: tuple[Fraction, Fraction], least: int) -> Fraction:
-    """The probability that two rounded normal numbers add up to `least` or more in size."""
-    together = ball(sum(variances, Fraction(0))).sqrt()
-    # each was rounded by at most a half
-    found = upper_bound(lambda: 2 * upper_tail(ball(least - 1) / together))
-    if sum(variances) <= _SUMMED:
-        law = _law_of_sum(variances)
-        far = 2 * float(law[law.size // 2 + least :].sum()) * _SAFE
-        found = min(found, Fraction(far) + _beyond(variances))
-    return min(Fraction(1), found)
-
-
-@lru_cache(maxsize=64)
-def _law_of_sum(variances: tuple[Fraction, Fraction]) -> Array:
-    """Upper bounds of the probabilities of all sums, that of 0 in the middle."""
-    one, other = (at_precision(128, partial(_law, each)) for each in variances)
-    sums: Array = np.convolve(one, other) * _SAFE
-    return sums
-
-
-def _law(variance: Fraction) -> Array:
-    reach = _reach(variance)
-    side = [up(rounded_probability(size, variance)) for size in range(reach + 1)]
-    return np.array([*side[:0:-1], *side])
-
-
-def _reach(variance: Fraction) -> int:
-    return math.ceil(_FAR * math.sqrt(float(variance))) + 1
-
-
-def _beyond(variances: tuple[Fraction, Fraction]) -> Fraction:
-    """The probability that either noise lies beyond what is added up."""
-
-    def far() -> arb:
-        ends = (ball(_reach(each)) / ball(each).sqrt() for each in variances)
-        return sum((2 * upper_tail(end) for end in ends), arb(0))
-
-    return upper_bound(far)
 
 
 @lru_cache(maxsize=256)

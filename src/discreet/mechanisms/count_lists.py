@@ -1,38 +1,52 @@
 """Which way to a list of the most frequent: picks, a joint draw, or noise on the whole histogram.
 
-By public numbers only: k, epsilon, delta, how many items a person has, and what the
-budget counts. docs/explanation/which-top-k.md shows the measurements behind the rule.
+By public numbers only: k, epsilon, delta, how many candidates there are, how many items a
+person has, and what epsilon buys in the budget. docs/explanation/which-top-k.md shows the
+measurements behind the rule.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, exact_decimal, round_down, set_frozen
+from discreet.exact.rationals import Number, choice, count, set_frozen
 from discreet.literals import TOP_K_METHODS, Objective, TopKMethod
-from discreet.mechanisms.catalogue import best_method, make_top_k
+from discreet.mechanisms.catalogue import MANY, make_top_k
+from discreet.mechanisms.correlated_counts import CorrelatedCounts
+from discreet.mechanisms.count_noise import CountNoise, ranking_deviation
 from discreet.mechanisms.counted_selection import CountedSelection, counting_noise
-from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.histogram_top_k import HistogramTopK, UnknownDomainHistogram
+from discreet.mechanisms.histogram_top_k import (
+    HistogramTopK,
+    NoisyList,
+    NoisyUnknownList,
+    UnknownDomainHistogram,
+)
 from discreet.mechanisms.joint_top_k import JointTopK
 from discreet.mechanisms.peeling_top_k import TopKMechanism
-from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import ApproxDP, BoundedRange, PureDP
-from discreet.privacy.parameters import read_delta, read_epsilon
+from discreet.mechanisms.prices import Price, cost_in_parts
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK, positive_delta
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import BoundedRange
+from discreet.privacy.parameters import NOT_PRIVATE, read_delta, read_epsilon
 
 if TYPE_CHECKING:
     from discreet.accounting.budget_rules import SpendingRule
 
-CountList = TopKMechanism | HistogramTopK | CountedSelection
+CountList = TopKMechanism | NoisyList | CountedSelection
 """A way to a list of the most frequent candidates."""
 
 # the standard deviation of Gumbel noise of scale 1
 _GUMBEL = math.pi / math.sqrt(6)
+# and that of Laplace noise of scale 1
+_LAPLACE = math.sqrt(2)
+# of a price for names with counts, what the names get
+_HALF = Fraction(1, 2)
 # how much wider than a pick's the noise of a histogram may be: its largest values do less harm
 _WIDER = 1.1
 
@@ -48,8 +62,10 @@ class ListRequest:
         docs/proofs/tables.md#ranges.
     method, objective, acknowledge: as for `top_k`.
     with_counts: whether the counts of the names are wanted, too.
-    squares: what the budget counts in squares, "coins" or "rho"; None where epsilons
-        add up. Then a histogram gets as much as the picks would cost there.
+    price: what epsilon buys in the budget that pays; None where nobody knows the budget.
+        With the method "auto" and no delta a list then gets what the price buys. A list
+        of an unknown domain does with its delta, too.
+    candidates: how many there are, where a price is given and they are public.
     owner: the function or the question that an error names.
     """
 
@@ -64,7 +80,8 @@ class ListRequest:
     objective: Objective
     acknowledge: str | None
     with_counts: bool
-    squares: Literal["coins", "rho"] | None
+    price: Price | None
+    candidates: int | None
     owner: str
 
     def __init__(
@@ -81,7 +98,8 @@ class ListRequest:
         objective: Objective = "max",
         acknowledge: str | None = None,
         with_counts: bool = False,
-        squares: Literal["coins", "rho"] | None = None,
+        price: Price | None = None,
+        candidates: int | None = None,
         owner: str = "top_k",
     ) -> None:
         set_frozen(self, owner=owner, method=choice(method, TOP_K_METHODS, "method", owner))
@@ -89,7 +107,8 @@ class ListRequest:
         set_frozen(self, delta=read_delta(delta, owner), k=count(k, "k", owner))
         # handed on to the way that is taken: docs/proofs/histograms.md#what-the-code-states
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        set_frozen(self, objective=objective, with_counts=with_counts, squares=squares)
+        set_frozen(self, objective=objective, with_counts=with_counts)
+        set_frozen(self, price=price, candidates=candidates)
         set_frozen(self, items_per_person=self._read_items(items_per_person))
 
     def _read_items(self, items_per_person: int | None) -> int | None:
@@ -107,6 +126,8 @@ class ListRequest:
         """The way that was named, or the one that has the smallest error."""
         if self.method == "histogram":
             return self._histogram(self.epsilon, self.delta)
+        if self.price is not None and self.method == "auto" and not self.delta:
+            return self._at_price(self.price)
         picks = self._picks(self.epsilon)
         if not self.with_counts:
             made: CountList = picks
@@ -117,15 +138,58 @@ class ListRequest:
             made = CountedSelection(picked=picks, noise=self.noise(half))
         if self.method != "auto" or self.items_per_person is None:
             return made
-        other = self._rival(made)
-        return other if other is not None and self._is_better(other, picks) else made
+        other = self._histogram(self.epsilon, self.delta)
+        return other if self._is_better(other.noise, picks) else made
+
+    def _at_price(self, price: Price) -> CountList:
+        """The best list that the price buys."""
+        assert self.candidates is not None
+        # docs/proofs/prices.md#lists
+        noise = price.noise_for_counts(self.candidates, items_per_person=self.items_per_person)
+        names = price.part(_HALF) if self.with_counts else price
+        picks = self._picks_at(names)
+        beside = self.noise_beside(names) if self.with_counts else None
+        none = picks is None or (self.with_counts and beside is None)
+        if noise is not None and (none or (picks and self._is_better(noise, picks))):
+            return NoisyList(k=self.k, noise=noise, objective=self.objective)
+        if picks is None:
+            rule = "smaller, or epsilon larger: nothing is left for each pick"
+            raise ParameterError(self.owner, "k", rule, self.k)
+        return picks if beside is None else CountedSelection(picked=picks, noise=beside)
+
+    def noise_beside(self, price: Price, *, shared: bool = True) -> CountNoise | None:
+        """Noise for the counts of the names on a list, at a price."""
+        # docs/proofs/histograms.md#counts-of-what-was-picked
+        return price.noise_for_counts(
+            self.k, items_per_person=self.items_per_person, one_more_or_fewer=shared
+        )
+
+    def _picks_at(self, price: Price) -> TopKMechanism | None:
+        """Picks that share the price, or a joint draw; None where it buys neither."""
+        if price.squares is None:
+            return self._picks(price.epsilon * price.share)
+        each = price.pick(self.k)
+        method: TopKMethod = "one-shot"
+        if each is None:
+            each, method = price.pick(1), "joint"
+            if each is None or self.k > MANY:
+                return None
+        # a list without a delta shares its epsilon equally
+        epsilon = each.epsilon if method == "joint" else self.k * each.epsilon
+        # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
+        return make_top_k(
+            self.k,
+            epsilon,
+            sensitivity=self.sensitivity,
+            monotonic=self.monotonic,
+            score_range=self.score_range,
+            method=method,
+            objective=self.objective,
+            # the epsilons of many picks add up to a large number; what they cost is the price
+            acknowledge=NOT_PRIVATE,
+        )
 
     def _picks(self, epsilon: Fraction) -> TopKMechanism:
-        method = self.method
-        best = best_method(self.k, self.delta)
-        if method == "auto" and self.squares and best == "peel":
-            # short lists are peeled with the mechanism that suits the budget
-            method = "one-shot"
         # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
         return make_top_k(
             self.k,
@@ -134,7 +198,7 @@ class ListRequest:
             sensitivity=self.sensitivity,
             monotonic=self.monotonic,
             score_range=self.score_range,
-            method=method,
+            method=self.method,
             objective=self.objective,
             acknowledge=self.acknowledge,
         )
@@ -165,24 +229,22 @@ class ListRequest:
             acknowledge=self.acknowledge,
         )
 
-    def _rival(self, picks: CountList) -> HistogramTopK | None:
-        """The histogram that costs the budget what the picks cost."""
-        epsilon, delta = self.epsilon, self.delta
-        if self.squares is None:
-            return self._histogram(epsilon, delta)
-        if self.squares == "rho" and delta:
-            whole = self._histogram(epsilon, delta)
-            if isinstance(whole.noise, DiscreteGaussian):
-                return whole
-        return self._histogram(min(epsilon, same_price(picks)), Fraction(0))
-
-    def _is_better(self, rival: HistogramTopK, picks: TopKMechanism) -> bool:
-        if self.delta and not isinstance(picks, JointTopK) and self.k > 1:
+    def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
+        """Whether a histogram with this noise is better than picks."""
+        drawn_one_by_one = not isinstance(picks, JointTopK) and self.k > 1
+        if drawn_one_by_one and (self.delta or isinstance(picks.pick_loss, BoundedRange)):
             # a rate may be 0 as a float
-            return rival.noise.deviation * float(picks.rate) <= _WIDER * _GUMBEL
-        ratio = picks.epsilon / rival.epsilon
-        moved = rival.items_per_person * ratio
-        return moved <= _most_items(self.k)
+            return ranking_deviation(noise) * float(picks.rate) <= _WIDER * _GUMBEL
+        return _items_like(noise, picks.epsilon) <= _most_items(self.k)
+
+
+def _items_like(noise: CountNoise, epsilon: Fraction) -> Fraction:
+    """With how many items a person pure noise of this epsilon would be as wide."""
+    if isinstance(noise, DiscreteLaplace):
+        return noise.sensitivity * epsilon / noise.epsilon
+    if isinstance(noise, CorrelatedCounts) and noise.mu is None:
+        return epsilon / noise.rates[0] / 2
+    return Fraction(ranking_deviation(noise)) * epsilon / Fraction(_LAPLACE)
 
 
 def _most_items(k: int) -> Fraction:
@@ -195,40 +257,7 @@ def _most_items(k: int) -> Fraction:
     return min(k - Fraction(1, 2), Fraction(2 * k + 4, 3))
 
 
-def squares_of(
-    rule: SpendingRule, epsilon: Number, delta: Number = 0
-) -> Literal["coins", "rho"] | None:
-    """What the budget counts in squares; nothing where the question takes all of it at once."""
-    if rule.counting == "epsilon":
-        return None
-    try:
-        asked = [exact_decimal(each, "epsilon", "top_k") for each in (epsilon, delta)]
-    except ParameterError:
-        # the mechanism that reads them next says what is wrong
-        return rule.counting
-    budget = rule.budget
-    whole = isinstance(budget, ApproxDP) and asked == [budget.epsilon, budget.delta]
-    return None if whole else rule.counting
-
-
-def same_price(picks: CountList | UnknownDomainTopK) -> Fraction:
-    """The epsilon of pure DP that costs what the picks cost where squares are counted.
-
-    Pure DP of epsilon has a range of twice that, so a quarter of the sum of the squares
-    of ranges is its square; rounded down.
-    """
-    squares, most = Fraction(0), Fraction(0)
-    for loss, times in picks.losses().items():
-        assert isinstance(loss, (BoundedRange, PureDP))
-        extent = loss.epsilon * (2 if isinstance(loss, PureDP) else 1)
-        squares, most = squares + times * extent**2, max(most, extent)
-    # thirty digits of it, also where it is very small
-    scale = 10**30 * max(1, math.ceil(1 / most))
-    root = math.isqrt(math.floor(squares / 4 * scale**2))
-    return round_down(Fraction(root, scale))
-
-
-UnknownList = UnknownDomainTopK | UnknownDomainHistogram | CountedSelection
+UnknownList = UnknownDomainTopK | NoisyUnknownList | CountedSelection
 """A way to a list of the most frequent items of an unknown domain."""
 
 
@@ -236,54 +265,86 @@ def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
     """The way to a list without public candidates: picks above the crowd, or noise and a
     threshold.
     """
-    picks: UnknownDomainTopK | None = None
-    made: UnknownDomainTopK | CountedSelection | None = None
-    if limit is not None and request.method != "histogram":
-        half = request.epsilon / 2
-        picks = _unknown_picks(request, half if request.with_counts else request.epsilon, limit)
-        made = picks
-        if request.with_counts:
-            made = CountedSelection(picked=picks, noise=request.noise(half))
-    rival = _unknown_rival(request, made)
-    if made is None or picks is None:
-        if rival is None:
-            hint = "Ten times k is a good start. Or say items_per_person=."
-            rule = "given where there are no candidates"
-            raise ParameterTypeError(request.owner, "limit", rule, None, hint)
-        return rival
-    return rival if rival is not None and rival.height <= picks.height else made
+    found: list[UnknownList] = []
+    price = request.price if request.method == "auto" else None
+    # where epsilons add up the price is epsilon
+    if price is not None and price.rule.counting != "epsilon" and not price.is_whole(request.delta):
+        found = [*_unknown_at(request, price, limit)]
+    if not found:
+        found = [*_unknown_of(request, limit)]
+    if not found:
+        hint = "Ten times k is a good start. Or say items_per_person=."
+        rule = "given where there are no candidates"
+        raise ParameterTypeError(request.owner, "limit", rule, None, hint)
+    # the first of the lowest: a histogram, where it is as good
+    return min(found, key=_height)
 
 
-def _unknown_picks(request: ListRequest, epsilon: Number, limit: int) -> UnknownDomainTopK:
-    return UnknownDomainTopK(
+def _height(made: UnknownList) -> Fraction:
+    picks = made.picked if isinstance(made, CountedSelection) else made
+    assert isinstance(picks, (UnknownDomainTopK, NoisyUnknownList))
+    return Fraction(picks.height)
+
+
+def _unknown_of(request: ListRequest, limit: int | None) -> Iterator[UnknownList]:
+    """The ways whose loss is epsilon and delta."""
+    if request.items_per_person is not None:
+        yield UnknownDomainHistogram(
+            k=request.k,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            items_per_person=request.items_per_person,
+            acknowledge=request.acknowledge,
+        )
+    if limit is None or request.method == "histogram":
+        return
+    part = request.epsilon / 2 if request.with_counts else request.epsilon
+    picks = UnknownDomainTopK(
         k=request.k,
-        epsilon=epsilon,
+        epsilon=part,
         delta=request.delta,
         limit=limit,
         items_per_person=request.items_per_person,
         acknowledge=request.acknowledge,
     )
+    noise = request.noise(part) if request.with_counts else None
+    yield picks if noise is None else CountedSelection(picked=picks, noise=noise)
 
 
-def _unknown_rival(
-    request: ListRequest, picks: UnknownDomainTopK | CountedSelection | None
-) -> UnknownDomainHistogram | None:
-    """The histogram for the same price; None where a person may have any number of items."""
-    items = request.items_per_person
-    if items is None:
-        return None
+def _unknown_at(request: ListRequest, price: Price, limit: int | None) -> Iterator[UnknownList]:
+    """The ways that the price buys; delta is all for the threshold. None where it is paid in
+    epsilon.
+    """
+    if price.squares is None:
+        return
+    delta, items = positive_delta(request.delta, request.owner), request.items_per_person
+    if items is not None:
+        # docs/proofs/prices.md#lists
+        noises = price.noises_for_counts(items, items_per_person=items, one_more_or_fewer=False)
+        for noise in noises.values():
+            assert not isinstance(noise, CorrelatedCounts)
+            yield NoisyUnknownList(k=request.k, noise=noise, delta=delta, items_per_person=items)
+    names = price.part(_HALF) if request.with_counts else price
+    # docs/proofs/prices.md#lists
+    pick = names.pick(request.k)
+    if limit is None or not isinstance(pick, BoundedRange):
+        return
+    picks = UnknownDomainTopK.of_picks(
+        pick, k=request.k, delta=delta, limit=limit, items_per_person=items
+    )
+    # the list may be shorter, and noise that the counts share is for all of them
+    noise_beside = request.noise_beside(names, shared=False) if request.with_counts else None
+    if not request.with_counts:
+        yield picks
+    elif noise_beside is not None:
+        yield CountedSelection(picked=picks, noise=noise_beside)
 
-    def made(epsilon: Number) -> UnknownDomainHistogram:
-        return UnknownDomainHistogram(
-            k=request.k,
-            epsilon=epsilon,
-            delta=request.delta,
-            items_per_person=items,
-            acknowledge=request.acknowledge,
-        )
 
-    whole = made(request.epsilon)
-    gaussian = isinstance(whole.noise, DiscreteGaussian)
-    if request.squares is None or picks is None or (request.squares == "rho" and gaussian):
-        return whole
-    return made(min(request.epsilon, same_price(picks)))
+def list_cost(made: CountList | UnknownList, rule: SpendingRule) -> Cost:
+    """What a list costs: as many parts as it is made of, where the budget has a price for them."""
+    delta = Fraction(0)
+    if isinstance(made, (UnknownDomainTopK, NoisyUnknownList, CountedSelection)):
+        delta = made.threshold_delta
+    if rule.counting == "epsilon":
+        return Cost(made.privacy_loss(), made.losses(), delta)
+    return cost_in_parts(made.privacy_loss(), made.losses(), rule, delta)

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from discreet.accuracy import Accuracy
+from discreet.mechanisms.correlated_counts import CorrelatedCounts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho
-from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.mechanisms.rounded_gaussian import RoundedGaussian
 from discreet.randomness.chance import Chance
 from discreet.release import NoisyCounts
 
-CountNoise = DiscreteLaplace | DiscreteGaussian
+OwnNoise = DiscreteLaplace | DiscreteGaussian | RoundedGaussian
+"""Noise of its own for each count of which a person moves some, each by 1."""
+CountNoise = OwnNoise | CorrelatedCounts
 """Noise for counts of which a person moves some, each by 1."""
 
 # how likely the stated error is exceeded by any of the counts of a release
@@ -23,7 +27,7 @@ FAILURE = Fraction(1, 20)
 @lru_cache(maxsize=256)
 def make_noise(
     epsilon: Fraction, delta: Fraction, *, moved: int, acknowledge: str | None = None
-) -> CountNoise:
+) -> DiscreteLaplace | DiscreteGaussian:
     """The noise with the smaller deviation that makes a histogram (epsilon, delta)-DP.
 
     moved: how many of the counts one person can move, each by 1.
@@ -39,39 +43,53 @@ def make_noise(
     return gaussian if gaussian.deviation < laplace.deviation else laplace
 
 
-def default_noise(
-    budget: Loss | None, epsilon: Fraction, delta: Fraction, *, moved: int
-) -> tuple[CountNoise, Loss]:
-    """The noise that suits a budget, and what it costs in the words of the question.
-
-    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is
-    narrower than Laplace noise, which would cost as much.
-    """
-    noise = make_noise(epsilon, delta, moved=moved)
-    if isinstance(noise, DiscreteGaussian):
-        # from the profile at this pair: docs/proofs/histograms.md#privacy
-        return noise, ApproxDP(epsilon, delta)
-    if isinstance(budget, ZCDP):
-        # as many squares of moves as moves: docs/proofs/histograms.md#privacy
-        rho = PureDP(epsilon).to_zcdp().rho
-        noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)
-    return noise, noise.privacy_loss()
-
-
-def noise_name(noise: CountNoise) -> str:
-    """The word for this noise in a Release."""
-    return "discrete-laplace" if isinstance(noise, DiscreteLaplace) else "discrete-gaussian"
-
-
-def state_counts(values: Sequence[int], noise: CountNoise, numbers: int) -> NoisyCounts:
-    """Counts with their error.
+def state_counts(
+    values: Sequence[int], noise: CountNoise, numbers: int, total: int | None = None
+) -> NoisyCounts:
+    """NoisyCounts with their error.
 
     numbers: how many counts got noise, of which these may be the largest.
+    total: the number of people, where the noise told it, too.
     """
+    name = noise.name
+    if isinstance(noise, CorrelatedCounts):
+        error, off = noise.error_bound(FAILURE), noise.error_bound_of_people(FAILURE)
+        return NoisyCounts(
+            values=tuple(values), error=error, mechanism=name, total=total, total_error=off
+        )
     error = noise.error_bound(FAILURE, numbers=max(1, numbers))
-    return NoisyCounts(values=tuple(values), error=error, mechanism=noise_name(noise))
+    return NoisyCounts(values=tuple(values), error=error, mechanism=name)
 
 
-def noisy_counts(counts: Sequence[int], noise: CountNoise, chance: Chance) -> NoisyCounts:
-    """All counts, each with noise of its own."""
-    return state_counts(noise.add_noise(counts, chance), noise, len(counts))
+def noisy_counts(
+    counts: Sequence[int], noise: CountNoise, chance: Chance, people: int | None = None
+) -> NoisyCounts:
+    """All counts with noise.
+
+    people: how many people there are, which noise that the counts share needs.
+    """
+    values, total = added_noise(counts, noise, chance, people)
+    return state_counts(values, noise, len(counts), total)
+
+
+def added_noise(
+    counts: Sequence[int], noise: CountNoise, chance: Chance, people: int | None = None
+) -> tuple[list[int], int | None]:
+    """All counts with noise, and the number of people where the noise tells it."""
+    if isinstance(noise, CorrelatedCounts):
+        assert people is not None
+        *values, total = noise.add_noise(counts, people, chance)
+        return values, total
+    return noise.add_noise(counts, chance), None
+
+
+def ranking_deviation(noise: CountNoise) -> float:
+    """The standard deviation of a count beside another one, about: what decides their order."""
+    return noise.ranking_deviation if isinstance(noise, CorrelatedCounts) else noise.deviation
+
+
+def accuracy_of_counts(noise: CountNoise, numbers: int, failure_probability: Fraction) -> Accuracy:
+    """How far off each of this many counts can be."""
+    if isinstance(noise, CorrelatedCounts):
+        return noise.accuracy(failure_probability=failure_probability)
+    return noise.accuracy(numbers=numbers, failure_probability=failure_probability)

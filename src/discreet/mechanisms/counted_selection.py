@@ -15,12 +15,12 @@ from discreet.exact.rationals import Number, whole_sensitivity
 from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.count_noise import noisy_counts, state_counts
+from discreet.mechanisms.count_noise import CountNoise, added_noise, noisy_counts, state_counts
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
-from discreet.privacy.loss import ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import NoisyCounts, Release
@@ -33,11 +33,12 @@ class CountedSelection:
     picked: the selection, of one or of k.
     noise: for the counts of what was picked, of which one person moves at most k.
 
-    Privacy: the sum of both epsilons, and the delta of the selection.
+    Privacy: the sum of both epsilons, and the delta of the selection; with Gaussian noise
+        the losses of both.
     """
 
     picked: SelectionMechanism | TopKMechanism | UnknownDomainTopK
-    noise: DiscreteLaplace
+    noise: CountNoise
 
     @property
     def name(self) -> str:
@@ -56,8 +57,10 @@ class CountedSelection:
     def privacy_loss(self) -> Loss:
         """What the names cost with their counts."""
         # one after the other: docs/proofs/histograms.md#counts-of-what-was-picked
-        epsilon = self.picked.epsilon + self.noise.epsilon
-        stated = self.picked.privacy_loss()
+        pure, stated = self.noise.privacy_loss(), self.picked.privacy_loss()
+        if not isinstance(pure, PureDP) or isinstance(stated, Composed):
+            return Composed(self.losses(), self.threshold_delta)
+        epsilon = self.picked.epsilon + pure.epsilon
         delta = stated.delta if isinstance(stated, ApproxDP) else Fraction(0)
         return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
@@ -70,15 +73,21 @@ class CountedSelection:
             total.update(self.picked.losses())
         return dict(total)
 
-    def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
-        """The names with their counts, and what both cost."""
+    def release(
+        self, scores: Scores, *, people: int | None = None, bits: Bits | None = None
+    ) -> Release:
+        """The names with their counts, and what both cost.
+
+        people: how many there are in all, for noise that the counts share.
+        """
         # once: of what reads otherwise the second time, a place would have another name
         candidates = self._read(scores)
         owner = type(self.picked).__name__
         chance = read_bits(bits, owner)
         score_of = _whole_scores(candidates, owner)
         places = self._places(candidates, chance)
-        noisy = self.noise.add_noise([score_of(place) for place in places], chance)
+        true = [score_of(place) for place in places]
+        noisy, total = added_noise(true, self.noise, chance, people)
         labels = [] if candidates is None else [candidates.label(place) for place in places]
         return Release(
             value=labels[0] if isinstance(self.picked, SelectionMechanism) else labels,
@@ -86,7 +95,7 @@ class CountedSelection:
             mechanism=self.name,
             candidates=self._candidates(candidates),
             seeded=chance.bits.seeded,
-            counts=state_counts(noisy, self.noise, self._most),
+            counts=state_counts(noisy, self.noise, self._most, total),
             accuracy=self.accuracy(candidates=self._candidates(candidates)),
         )
 
@@ -96,9 +105,9 @@ class CountedSelection:
         assert isinstance(self.picked, SelectionMechanism)
         return self.picked
 
-    def count_of(self, number: int, chance: Chance) -> NoisyCounts:
+    def count_of(self, number: int, chance: Chance, people: int | None = None) -> NoisyCounts:
         """The count of what was picked, with noise."""
-        return noisy_counts([number], self.noise, chance)
+        return noisy_counts([number], self.noise, chance, people)
 
     def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """How far off the names can be; the counts have an error of their own."""

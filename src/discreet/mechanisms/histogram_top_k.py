@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,14 +19,22 @@ from discreet.errors import ParameterError
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, readable, set_frozen
 from discreet.literals import OBJECTIVES, Objective
-from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
+from discreet.mechanisms.correlated_counts import CorrelatedCounts
+from discreet.mechanisms.count_noise import (
+    CountNoise,
+    OwnNoise,
+    added_noise,
+    make_noise,
+    state_counts,
+)
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho, threshold
+from discreet.mechanisms.rounded_gaussian import RoundedGaussian
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta, read_counts
 from discreet.mechanisms.whole_noise import smallest_bound
-from discreet.privacy.loss import ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.randomness.bulk_draws import draw_words
 from discreet.randomness.chance import Bits, Chance, read_bits
@@ -34,99 +42,82 @@ from discreet.release import Release
 
 # of delta, for the noise by itself: all of it does, unless delta is large and items are many
 _SHARES = (Fraction(1), Fraction(9, 10), Fraction(1, 2))
+# a probability below 1
+_SURE = Fraction(99, 100)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class _Histogram(ABC):
-    """What a list from a histogram with noise has, whether its domain is known or not."""
+    """A list read off a histogram with noise, whether its domain is known or not."""
 
     k: int
-    epsilon: Fraction
-    delta: Fraction
-    items_per_person: int
-    acknowledge: str | None
-    _noise: CountNoise = field(init=False, compare=False)
-
-    def _read(
-        self,
-        k: int,
-        epsilon: Number,
-        delta: Number,
-        items_per_person: int,
-        acknowledge: str | None,
-    ) -> None:
-        """Hold what both histograms are given."""
-        owner = type(self).__name__
-        set_frozen(self, k=count(k, "k", owner))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        set_frozen(self, delta=read_delta(delta, owner))
-        set_frozen(self, items_per_person=count(items_per_person, "items_per_person", owner))
+    _noise: CountNoise
 
     def __repr__(self) -> str:
-        shown = [f"k={self.k}", f"epsilon={readable(self.epsilon)}"]
-        shown += [f"delta={readable(self.delta)}"] if self.delta else []
-        shown += [f"items_per_person={self.items_per_person}", *self._more_shown()]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(self._shown())})"
 
     @property
     def name(self) -> str:
         """The word for this mechanism in a Release."""
-        kind = "laplace" if isinstance(self._noise, DiscreteLaplace) else "gaussian"
-        return f"{self._word}-{kind}"
+        return f"{self._word}-{_KINDS[type(self._noise)]}"
 
     @property
     def noise(self) -> CountNoise:
         """The noise that each count gets."""
         return self._noise
 
+    @abstractmethod
     def privacy_loss(self) -> Loss:
         """What the list costs, with its counts."""
-        return self._stated(self.delta if self._uses_delta else Fraction(0))
 
     def losses(self) -> Mapping[Loss, int]:
         """The one loss that the histogram has by itself."""
         return {self._noise.privacy_loss(): 1}
 
-    def select(self, counts: Scores, *, bits: Bits | None = None) -> list[int]:
+    def select(
+        self, counts: Scores, *, people: int | None = None, bits: Bits | None = None
+    ) -> list[int]:
         """The positions of the list, the largest first. Costs `privacy_loss()`. Give `bits`
         only in tests and simulations.
         """
         owner = type(self).__name__
         read = read_counts(counts, owner)
         numbers = [] if read is None else _whole(read.scores)
-        return self._draw(numbers, read_bits(bits, owner))[0]
+        chance = read_bits(bits, owner)
+        noisy, _ = added_noise(numbers, self._noise, chance, people)
+        return self._places(numbers, noisy, chance)
 
-    def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
-        """The list by label, with its counts and what both cost."""
+    def release(
+        self, counts: Scores, *, people: int | None = None, bits: Bits | None = None
+    ) -> Release:
+        """The list by label, with its counts and what both cost.
+
+        people: how many there are in all, for noise that the counts share.
+        """
         owner = type(self).__name__
         read, chance = read_counts(counts, owner), read_bits(bits, owner)
         numbers = [] if read is None else _whole(read.scores)
-        places, noisy = self._draw(numbers, chance)
+        noisy, total = added_noise(numbers, self._noise, chance, people)
+        places = self._places(numbers, noisy, chance)
+        listed = [noisy[place] for place in places]
+        size = self._candidates(len(numbers))
         return Release(
             value=[] if read is None else [read.label(place) for place in places],
             loss=self.privacy_loss(),
             mechanism=self.name,
-            candidates=self._candidates(len(numbers)),
+            candidates=size,
             seeded=chance.bits.seeded,
-            counts=state_counts(noisy, self._noise, self._candidates(len(numbers)) or self.k),
+            counts=state_counts(listed, self._noise, size or self.k, total),
             accuracy=self._usual_accuracy(len(numbers)),
         )
-
-    @property
-    def _uses_delta(self) -> bool:
-        return isinstance(self._noise, DiscreteGaussian)
-
-    def _stated(self, delta: Fraction) -> Loss:
-        # docs/proofs/histograms.md#privacy
-        return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)
 
     @property
     @abstractmethod
     def _word(self) -> str: ...
 
     @abstractmethod
-    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
-        """The places of the list, and their counts with noise."""
+    def _places(self, numbers: list[int], noisy: list[int], chance: Chance) -> list[int]:
+        """The places of the list."""
 
     @abstractmethod
     def _candidates(self, found: int) -> int | None:
@@ -136,12 +127,101 @@ class _Histogram(ABC):
     def _usual_accuracy(self, found: int) -> Accuracy:
         """How far off the list can be, with 95 %, among this many candidates if they are public."""
 
-    def _more_shown(self) -> list[str]:
-        return []
+    @abstractmethod
+    def _shown(self) -> list[str]: ...
+
+
+_KINDS: dict[type[CountNoise], str] = {
+    DiscreteLaplace: "laplace",
+    DiscreteGaussian: "gaussian",
+    RoundedGaussian: "gaussian",
+    CorrelatedCounts: "correlated",
+}
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class HistogramTopK(_Histogram):
+class NoisyList(_Histogram):
+    """The k largest of public candidates' counts, in order, after some noise on all of them.
+
+    k: how many candidates.
+    noise: for the counts of all candidates.
+    objective: whether the "max" or the "min" of the counts is best.
+
+    Privacy: that of the noise. Proof: docs/proofs/histograms.md.
+    """
+
+    objective: Objective
+
+    def __init__(self, *, k: int, noise: CountNoise, objective: Objective = "max") -> None:
+        set_frozen(self, k=count(k, "k", type(self).__name__), _noise=noise)
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
+
+    def privacy_loss(self) -> Loss:
+        """What the list costs, with its counts."""
+        # docs/proofs/histograms.md#privacy
+        return self._noise.privacy_loss()
+
+    def error_bound(self, failure_probability: Number, *, candidates: int) -> int:
+        """How far the i-th count of the list can be behind the i-th best, for every i,
+        except with `failure_probability`, among this many candidates.
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # each of the k best with each candidate behind it: docs/proofs/histograms.md#utility
+        k = min(self.k, candidates)
+        pairs = k * (candidates - k) + k * (k - 1) // 2
+        by_pairs = smallest_bound(
+            lambda size: pairs * self._noise.difference_tail(size + 1), Fraction(beta)
+        )
+        return min(by_pairs, 2 * self._off(beta, candidates))
+
+    def _off(self, beta: Fraction, candidates: int) -> int:
+        """How far any of the counts can be off."""
+        if isinstance(self._noise, CorrelatedCounts):
+            return self._noise.error_bound(beta)
+        return self._noise.error_bound(beta, numbers=candidates)
+
+    def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement: it holds for all that are left out, too."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=self.error_bound(beta, candidates=candidates),
+            statement="list",
+            failure_probability=beta,
+        )
+
+    def require_enough(self, candidates: int) -> int:
+        """Return the number of candidates if k of them can be picked."""
+        if self.k > candidates:
+            rule = f"at most the number of candidates, {candidates}"
+            raise ParameterError(type(self).__name__, "k", rule, self.k)
+        return candidates
+
+    @property
+    def _word(self) -> str:
+        return "histogram"
+
+    def _places(self, numbers: list[int], noisy: list[int], chance: Chance) -> list[int]:
+        self.require_enough(len(numbers))
+        ranked = noisy if self.objective == "max" else [-number for number in noisy]
+        return _largest(ranked, self.k, chance)
+
+    def _candidates(self, found: int) -> int | None:
+        return found
+
+    def _usual_accuracy(self, found: int) -> Accuracy:
+        return self.accuracy(candidates=found)
+
+    def _shown(self) -> list[str]:
+        named = [f"objective={self.objective!r}"] if self.objective != "max" else []
+        return [f"k={self.k}", *self._told(), *named]
+
+    def _told(self) -> list[str]:
+        return [f"noise={self._noise!r}"]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class HistogramTopK(NoisyList):
     """The k largest of public candidates' counts, in order, after noise on all of them.
 
     k: how many candidates.
@@ -167,7 +247,10 @@ class HistogramTopK(_Histogram):
     (['cats', 'dogs'], (912, 700), 4)
     """
 
-    objective: Objective
+    epsilon: Fraction
+    delta: Fraction
+    items_per_person: int
+    acknowledge: str | None
 
     def __init__(
         self,
@@ -179,115 +262,55 @@ class HistogramTopK(_Histogram):
         objective: Objective = "max",
         acknowledge: str | None = None,
     ) -> None:
-        self._read(k, epsilon, delta, items_per_person, acknowledge)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
+        _read(self, epsilon, delta, items_per_person, acknowledge)
         # docs/proofs/histograms.md#privacy
         noise = make_noise(
             self.epsilon, self.delta, moved=self.items_per_person, acknowledge=acknowledge
         )
-        set_frozen(self, _noise=noise)
+        NoisyList.__init__(self, k=k, noise=noise, objective=objective)
 
-    def error_bound(self, failure_probability: Number, *, candidates: int) -> int:
-        """How far the i-th count of the list can be behind the i-th best, for every i,
-        except with `failure_probability`, among this many candidates.
-        """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
-        # each of the k best with each candidate behind it: docs/proofs/histograms.md#utility
-        k = min(self.k, candidates)
-        pairs = k * (candidates - k) + k * (k - 1) // 2
-        by_pairs = smallest_bound(
-            lambda size: pairs * self._noise.difference_tail(size + 1), Fraction(beta)
-        )
-        return min(by_pairs, 2 * self._noise.error_bound(beta, numbers=candidates))
+    def privacy_loss(self) -> Loss:
+        """What the list costs, with its counts."""
+        # docs/proofs/histograms.md#privacy
+        if isinstance(self._noise, DiscreteGaussian):
+            return ApproxDP(self.epsilon, self.delta)
+        return PureDP(self.epsilon)
 
-    def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
-        """The `error_bound` as a statement: it holds for all that are left out, too."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
-        return Accuracy(
-            bound=self.error_bound(beta, candidates=candidates),
-            statement="list",
-            failure_probability=beta,
-        )
-
-    def require_enough(self, candidates: int) -> int:
-        """Return the number of candidates if k of them can be picked."""
-        if self.k > candidates:
-            rule = f"at most the number of candidates, {candidates}"
-            raise ParameterError(type(self).__name__, "k", rule, self.k)
-        return candidates
-
-    @property
-    def _word(self) -> str:
-        return "histogram"
-
-    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
-        self.require_enough(len(numbers))
-        noisy = self._noise.add_noise(numbers, chance)
-        ranked = noisy if self.objective == "max" else [-number for number in noisy]
-        places = _largest(ranked, self.k, chance)
-        return places, [noisy[place] for place in places]
-
-    def _candidates(self, found: int) -> int | None:
-        return found
-
-    def _usual_accuracy(self, found: int) -> Accuracy:
-        return self.accuracy(candidates=found)
-
-    def _more_shown(self) -> list[str]:
-        return [f"objective={self.objective!r}"] if self.objective != "max" else []
+    def _told(self) -> list[str]:
+        return _said(self)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class UnknownDomainHistogram(_Histogram):
+class NoisyUnknownList(_Histogram):
     """The k largest counts of items that nobody knows beforehand: those that are above a
-    threshold after noise on every count that is not 0.
+    threshold after some noise on every count that is not 0.
 
     k: how many items at most; the list is shorter where fewer are above the threshold.
-    epsilon, delta: the privacy loss of the whole list with its counts; delta must be
-        above 0.
-    items_per_person: how many items one person can count for, once each. The data must
-        keep to it.
-    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+    noise: for the counts of which one person moves `items_per_person`.
+    delta: the probability that an item is named which one person alone brought in.
 
-    Privacy: (epsilon, delta)-DP under adding or removing one person.
-    Utility: `height`: an item is named if its count with noise reaches it. Far lower
-        than that of `UnknownDomainTopK` where a person has few items.
-    Cost: one number of noise for each item that occurs.
-    Reference: Korolova, Kenthapadi, Mishra and Ntoulas 2009; Gopi, Gulhane, Kulkarni,
-        Shen, Shokouhi and Yekhanin 2020. Proof: docs/proofs/histograms.md.
-
-    >>> from discreet.testing import SeededBits
-    >>> mechanism = UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=1)
-    >>> counts = {"cats": 912, "dogs": 701, "axolotls": 2}
-    >>> release = mechanism.release(counts, bits=SeededBits(1))
-    >>> release.value, release.counts.values, mechanism.height
-    (['cats', 'dogs'], (912, 700), 15)
+    Privacy: the loss of the noise, but for a bad event of probability delta.
+    Proof: docs/proofs/histograms.md.
     """
 
-    _height: int = field(init=False, compare=False)
-    _threshold_delta: Fraction = field(init=False, compare=False)
+    _height: int
+    _threshold_delta: Fraction
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int,
-        acknowledge: str | None = None,
-    ) -> None:
-        self._read(k, epsilon, delta, items_per_person, acknowledge)
-        positive_delta(self.delta, type(self).__name__)
-        # the first of the lowest: Laplace noise, where it is as good
-        found = [self._with_laplace(), *self._with_gaussian()]
-        height, noise, named = min(found, key=lambda each: each[0])
-        set_frozen(self, _height=height, _noise=noise, _threshold_delta=named)
+    def __init__(self, *, k: int, noise: OwnNoise, delta: Fraction, items_per_person: int) -> None:
+        set_frozen(self, k=count(k, "k", type(self).__name__), _noise=noise, _threshold_delta=delta)
+        # both tails together, of which only one names it
+        share = min(2 * delta / items_per_person, _SURE)
+        # docs/proofs/histograms.md#unknown-domains
+        set_frozen(self, _height=noise.error_bound(share) + 2)
 
     @property
     def height(self) -> int:
         """The count with noise from which on an item is named."""
         return self._height
+
+    def privacy_loss(self) -> Loss:
+        """What the list costs, with its counts."""
+        return Composed(self.losses(), self._threshold_delta)
 
     def error_bound(self, failure_probability: Number) -> int:
         """How many persons an item needs to be named, unless the list is full, except with
@@ -319,6 +342,85 @@ class UnknownDomainHistogram(_Histogram):
         """The probability that an item of one person is named, at most."""
         return self._threshold_delta
 
+    @property
+    def _word(self) -> str:
+        return "threshold"
+
+    def _places(self, numbers: list[int], noisy: list[int], chance: Chance) -> list[int]:
+        # an item that nobody has does not occur: it is never named, whatever its noise
+        pairs = enumerate(zip(numbers, noisy, strict=True))
+        seen = [place for place, (true, number) in pairs if true and number >= self._height]
+        above = [noisy[place] for place in seen]
+        return [seen[place] for place in _largest(above, min(self.k, len(above)), chance)]
+
+    def _candidates(self, found: int) -> int | None:
+        # not how many items there are: that is private
+        return None
+
+    def _usual_accuracy(self, found: int) -> Accuracy:
+        return self.accuracy()
+
+    def _shown(self) -> list[str]:
+        return [f"k={self.k}", f"noise={self._noise!r}", f"height={self._height}"]
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class UnknownDomainHistogram(NoisyUnknownList):
+    """The k largest counts of items that nobody knows beforehand: those that are above a
+    threshold after noise on every count that is not 0.
+
+    k: how many items at most; the list is shorter where fewer are above the threshold.
+    epsilon, delta: the privacy loss of the whole list with its counts; delta must be
+        above 0.
+    items_per_person: how many items one person can count for, once each. The data must
+        keep to it.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+
+    Privacy: (epsilon, delta)-DP under adding or removing one person.
+    Utility: `height`: an item is named if its count with noise reaches it. Far lower
+        than that of `UnknownDomainTopK` where a person has few items.
+    Cost: one number of noise for each item that occurs.
+    Reference: Korolova, Kenthapadi, Mishra and Ntoulas 2009; Gopi, Gulhane, Kulkarni,
+        Shen, Shokouhi and Yekhanin 2020. Proof: docs/proofs/histograms.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=1)
+    >>> counts = {"cats": 912, "dogs": 701, "axolotls": 2}
+    >>> release = mechanism.release(counts, bits=SeededBits(1))
+    >>> release.value, release.counts.values, mechanism.height
+    (['cats', 'dogs'], (912, 700), 15)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    items_per_person: int
+    acknowledge: str | None
+
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        items_per_person: int,
+        acknowledge: str | None = None,
+    ) -> None:
+        set_frozen(self, k=count(k, "k", type(self).__name__))
+        _read(self, epsilon, delta, items_per_person, acknowledge)
+        positive_delta(self.delta, type(self).__name__)
+        # the first of the lowest: Laplace noise, where it is as good
+        found = [self._with_laplace(), *self._with_gaussian()]
+        height, noise, named = min(found, key=lambda each: each[0])
+        set_frozen(self, _height=height, _noise=noise, _threshold_delta=named)
+
+    def privacy_loss(self) -> Loss:
+        """What the list costs, with its counts."""
+        # docs/proofs/histograms.md#privacy
+        return ApproxDP(self.epsilon, self.delta)
+
+    def _shown(self) -> list[str]:
+        return [f"k={self.k}", *_said(self)]
+
     def _with_laplace(self) -> tuple[int, CountNoise, Fraction]:
         """The threshold with Laplace noise, which leaves all of delta to it."""
         items, acknowledge = self.items_per_person, self.acknowledge
@@ -349,29 +451,26 @@ class UnknownDomainHistogram(_Histogram):
                 height, named = found
                 yield height, noise, named
 
-    @property
-    def _word(self) -> str:
-        return "threshold"
 
-    @property
-    def _uses_delta(self) -> bool:
-        return True
+def _read(
+    made: HistogramTopK | UnknownDomainHistogram,
+    epsilon: Number,
+    delta: Number,
+    items_per_person: int,
+    acknowledge: str | None,
+) -> None:
+    """Hold what both histograms are given."""
+    owner = type(made).__name__
+    set_frozen(made, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+    set_frozen(made, delta=read_delta(delta, owner))
+    set_frozen(made, items_per_person=count(items_per_person, "items_per_person", owner))
 
-    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
-        noisy = self._noise.add_noise(numbers, chance)
-        # an item that nobody has does not occur: it is never named, whatever its noise
-        pairs = enumerate(zip(numbers, noisy, strict=True))
-        seen = [place for place, (true, number) in pairs if true and number >= self._height]
-        above = [noisy[place] for place in seen]
-        places = [seen[place] for place in _largest(above, min(self.k, len(above)), chance)]
-        return places, [noisy[place] for place in places]
 
-    def _candidates(self, found: int) -> int | None:
-        # not how many items there are: that is private
-        return None
-
-    def _usual_accuracy(self, found: int) -> Accuracy:
-        return self.accuracy()
+def _said(made: HistogramTopK | UnknownDomainHistogram) -> list[str]:
+    """The parameters that both histograms are shown with."""
+    shown = [f"epsilon={readable(made.epsilon)}"]
+    shown += [f"delta={readable(made.delta)}"] if made.delta else []
+    return [*shown, f"items_per_person={made.items_per_person}"]
 
 
 def _whole(scores: Any) -> list[int]:

@@ -169,6 +169,11 @@ class TopKMechanism(ABC):
         return found
 
     @property
+    def pick_loss(self) -> BoundedRange | PureDP:
+        """What each of the picks costs."""
+        return self._pick_loss
+
+    @property
     def rate(self) -> Fraction:
         """How many noise scales there are in one unit of score."""
         return self._pick_loss.epsilon / self._range.value

@@ -9,23 +9,37 @@ are, and how many of them one person moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from discreet.exact.normal import square_root_down
 from discreet.exact.rationals import round_down
+from discreet.literals import PickName
 from discreet.mechanisms.correlated_counts import CorrelatedCounts
+from discreet.mechanisms.count_noise import CountNoise, make_noise
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.rounded_gaussian import RoundedGaussian
-from discreet.privacy.loss import BoundedRange, GaussianDP, PureDP
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composed,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+)
+from discreet.privacy.parameters import NOT_PRIVATE
 
 if TYPE_CHECKING:
     from discreet.accounting.budget_rules import SpendingRule
-
-NoiseForCounts = DiscreteLaplace | RoundedGaussian | CorrelatedCounts
-"""Noise for several counts of people."""
 
 # the digits of an epsilon that is found by halving
 _DIGITS = 12
@@ -38,9 +52,10 @@ class Price:
 
     rule: how the budget counts.
     epsilon: of the selection.
+    share: which part of the price this is.
 
-    Privacy: all of it is public, and each method below costs at most what the selection
-        does, in the unit that the budget counts.
+    Privacy: all of it is public, and each method below costs at most the share of what
+        the selection does, in the unit that the budget counts.
 
     >>> from discreet import ApproxDP
     >>> from discreet.accounting.privacy_filter import BudgetRule
@@ -51,35 +66,56 @@ class Price:
 
     rule: SpendingRule
     epsilon: Fraction
+    share: Fraction = Fraction(1)
+
+    def part(self, share: Fraction) -> Price:
+        """A part of this price."""
+        return Price(self.rule, self.epsilon, self.share * share)
 
     @property
     def selection(self) -> BoundedRange | PureDP:
         """The selection whose cost is the price: it suits the budget."""
         # docs/proofs/prices.md#claim
-        return PureDP(self.epsilon) if self.squares is None else BoundedRange(self.epsilon)
+        if self.share == 1:
+            return PureDP(self.epsilon) if self.squares is None else BoundedRange(self.epsilon)
+        return self.pick(1) or PureDP(self.epsilon * self.share)
+
+    @property
+    def mechanism(self) -> PickName:
+        """The mechanism that suits the budget: docs/explanation/which-mechanism.md."""
+        return "permute-and-flip" if self.squares is None else "exponential"
 
     @property
     def squares(self) -> Fraction | None:
         """The price in rho or coins; None where it is paid in epsilon: in a pure budget, and
-        for an epsilon that is too large for a price in coins.
+        for an epsilon that is too large for a price in coins, or for the coins that there are.
         """
-        if self.rule.counting == "epsilon":
-            return None
         # docs/proofs/prices.md#claim
-        return self.rule.squares_of(BoundedRange(self.epsilon))
+        squares = _squares(self.rule, self.epsilon)
+        return None if squares is None else squares * self.share
+
+    def is_whole(self, delta: Fraction) -> bool:
+        """Whether a question of this delta takes the whole budget at once."""
+        # docs/proofs/prices.md#claim
+        return self.rule.budget == ApproxDP(self.epsilon, delta)
 
     def pick(self, k: int) -> BoundedRange | PureDP | None:
         """The loss of each of k picks that have the price together, about the largest; None
-        where not even one coin is left for each.
+        where nothing is left for them.
         """
         if self.squares is None:
             # docs/proofs/prices.md#claim
-            return PureDP(self.epsilon / k)
-        if self.rule.counting == "coins":
-            return self.rule.tariff.largest(int(self.squares) // k)
-        each = self.squares / k
+            return PureDP(self.epsilon * self.share / k)
         # docs/proofs/prices.md#claim
-        return BoundedRange(_largest(lambda e: BoundedRange(e).to_zcdp().rho <= each, self.epsilon))
+        return _largest_range(self.rule, self.squares, k, self.epsilon)
+
+    def gap(self) -> LogisticDP | PureDP:
+        """The loss of a winner with its gap, about the largest that the price buys."""
+        if self.squares is None:
+            # docs/proofs/prices.md#claim
+            return PureDP(self.epsilon * self.share)
+        # docs/proofs/prices.md#claim
+        return _largest_logistic(self.rule, self.squares, self.epsilon)
 
     def gaussian(self) -> GaussianDP | None:
         """The Gaussian noise that the price buys; None where it buys none."""
@@ -90,44 +126,157 @@ class Price:
         # docs/proofs/prices.md#claim
         return GaussianDP(round_down(square_root_down(2 * self.squares)))
 
-    def laplace(self) -> PureDP:
-        """The pure DP that the price buys."""
-        squares = self.squares
-        if squares is None:
+    def laplace(self) -> PureDP | None:
+        """The pure DP that the price buys; None where it buys none."""
+        if self.squares is None:
             # docs/proofs/prices.md#claim
-            return PureDP(self.epsilon)
-        if self.rule.counting == "coins":
-            # pure DP of epsilon has the range 2 epsilon, and a price pays for its range
-            largest = self.rule.tariff.largest(int(squares))
-            assert largest is not None
-            return PureDP(largest.epsilon / 2)
+            return PureDP(self.epsilon * self.share)
         # docs/proofs/prices.md#claim
-        return PureDP(_largest(lambda e: PureDP(e).to_zcdp().rho <= squares, self.epsilon))
+        return _largest_pure(self.rule, self.squares, self.epsilon)
 
     def noise_for_counts(
         self, items: int, *, items_per_person: int | None, one_more_or_fewer: bool = True
-    ) -> NoiseForCounts:
-        """The noise with the smallest deviation for counts of people, at this price.
+    ) -> CountNoise | None:
+        """The noise with the smallest deviation for counts of people, at this price; None
+        where the price buys none.
 
         items: how many counts there are.
         items_per_person: how many of them one person moves at most; None for any number.
         one_more_or_fewer: whether neighbours have one person more or fewer, which noise
             that the counts share needs.
         """
+        found = self.noises_for_counts(
+            items, items_per_person=items_per_person, one_more_or_fewer=one_more_or_fewer
+        )
+        return min(found.values(), key=lambda noise: noise.deviation, default=None)
+
+    def noises_for_counts(
+        self, items: int, *, items_per_person: int | None, one_more_or_fewer: bool = True
+    ) -> dict[str, CountNoise]:
+        """All noises for counts at this price, by name."""
         moved = items if items_per_person is None else min(items, items_per_person)
-        gaussian, pure = self.gaussian(), self.laplace().epsilon
-        # the moves add up to `moved`, and so do their squares: docs/proofs/prices.md#claim
-        found: list[NoiseForCounts] = [DiscreteLaplace(epsilon=pure, sensitivity=moved)]
+        gaussian, pure = self.gaussian(), self.laplace()
+        found: dict[str, CountNoise] = {}
+        if pure is not None:
+            # the moves add up to `moved`: docs/proofs/prices.md#claim
+            found["Laplace"] = DiscreteLaplace(epsilon=pure.epsilon, sensitivity=moved)
         if gaussian is not None:
-            # docs/proofs/prices.md#claim
-            found.append(RoundedGaussian(mu=gaussian.mu, squared_sensitivity=moved))
-        if one_more_or_fewer:
-            found.append(
-                CorrelatedCounts(items=items, epsilon=pure)
-                if gaussian is None
-                else CorrelatedCounts(items=items, mu=gaussian.mu)
+            # and so do their squares: docs/proofs/prices.md#claim
+            found["Gaussian"] = RoundedGaussian(
+                mu=gaussian.mu, squared_sensitivity=moved, acknowledge=NOT_PRIVATE
             )
-        return min(found, key=lambda noise: noise.deviation)
+        if not one_more_or_fewer:
+            return found
+        if pure is not None:
+            found["shared Laplace"] = CorrelatedCounts(items=items, epsilon=pure.epsilon)
+        if gaussian is not None:
+            found["shared Gaussian"] = CorrelatedCounts(
+                items=items, mu=gaussian.mu, acknowledge=NOT_PRIVATE
+            )
+        return found
+
+
+def default_noise(
+    price: Price, delta: Fraction, *, items: int, items_per_person: int | None
+) -> tuple[CountNoise, Loss]:
+    """The noise for counts of people that the price buys, and what it costs; or, with a
+    delta, noise that is (epsilon, delta)-DP.
+    """
+    if delta:
+        # Nobody counts for more candidates than there are: docs/proofs/prices.md#claim
+        moved = items if items_per_person is None else min(items, items_per_person)
+        made = make_noise(price.epsilon, delta, moved=moved)
+        if isinstance(made, DiscreteGaussian):
+            # from the profile at this pair: docs/proofs/prices.md#claim
+            return made, ApproxDP(price.epsilon, delta)
+    noise = price.noise_for_counts(items, items_per_person=items_per_person)
+    # a whole price buys a selection, and that much noise
+    assert noise is not None
+    return noise, noise.privacy_loss()
+
+
+def cost_in_parts(
+    loss: Loss, parts: Mapping[Loss, int], rule: SpendingRule, delta: Fraction = Fraction(0)
+) -> Cost:
+    """What an answer costs: its parts, or its loss where the budget has no price for them."""
+    # coins have no price for concentrated DP
+    if any(isinstance(part, ZCDP) for part in parts) and rule.counting != "rho":
+        return Cost(loss)
+    several = sum(parts.values()) > 1
+    if isinstance(loss, PureDP) and several and rule.counting != "epsilon" and not delta:
+        # the parts say more than their sum
+        return Cost(Composed(parts))
+    return Cost(loss, parts, delta)
+
+
+@lru_cache(maxsize=1024)
+def _squares(rule: SpendingRule, epsilon: Fraction) -> Fraction | None:
+    if rule.counting == "epsilon":
+        return None
+    # docs/proofs/prices.md#claim
+    squares = rule.squares_of(BoundedRange(epsilon))
+    return squares if squares is not None and rule.has(squares) else None
+
+
+@lru_cache(maxsize=1024)
+def _largest_range(
+    rule: SpendingRule, squares: Fraction, k: int, most: Fraction
+) -> BoundedRange | None:
+    # docs/proofs/prices.md#claim
+    if rule.counting != "coins":
+        return BoundedRange(_largest(_fits(rule, BoundedRange, squares / k), most))
+    if squares < 1:
+        return None
+    each = rule.tariff.largest(int(squares / k))
+    if k == 1 or squares >= 2 * k or not rule.noise:
+        return each
+    # hardly a coin for each: they are paid for as Gaussian noise that is as much
+    # docs/proofs/prices.md#claim
+    together = _range_like_noise(rule, int(squares), k)
+    return BoundedRange(max(together, each.epsilon if each else Fraction(0)))
+
+
+def _range_like_noise(rule: SpendingRule, coins: int, k: int) -> Fraction:
+    """The bounded range of each of k picks that are together what Gaussian noise is for
+    this many coins.
+    """
+    noise = rule.tariff.largest_noise(coins)
+    assert noise is not None
+    # the two normal distributions of each, where Phi(mu / 2) = 1 / (1 + e^(-epsilon / 2))
+    below = NormalDist().cdf(float(noise.mu) / math.sqrt(k) / 2)
+    epsilon = Fraction(2 * math.log(below / (1 - below)))
+    # docs/proofs/prices.md#claim
+    fits = _fits(rule, lambda e: Composed({BoundedRange(e): k}), Fraction(coins))
+    while not fits(found := round_down(epsilon, _DIGITS)):
+        # floats, and what the prices are rounded to
+        epsilon *= 1 - Fraction(1, 10**6)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _largest_pure(rule: SpendingRule, squares: Fraction, most: Fraction) -> PureDP | None:
+    # docs/proofs/prices.md#claim
+    if rule.counting == "coins":
+        # pure DP of epsilon has the range 2 epsilon, and a price pays for its range
+        largest = rule.tariff.largest(int(squares))
+        return None if largest is None else PureDP(largest.epsilon / 2)
+    return PureDP(_largest(_fits(rule, PureDP, squares), most))
+
+
+@lru_cache(maxsize=1024)
+def _largest_logistic(rule: SpendingRule, squares: Fraction, most: Fraction) -> LogisticDP:
+    # docs/proofs/prices.md#claim
+    return LogisticDP(_largest(_fits(rule, LogisticDP, squares), most))
+
+
+def _fits(
+    rule: SpendingRule, kind: Callable[[Fraction], Loss], squares: Fraction
+) -> Callable[[Fraction], bool]:
+    def fits(epsilon: Fraction) -> bool:
+        price = rule.of_parts({kind(epsilon): 1}, 0).squares
+        return price is not None and price <= squares
+
+    return fits
 
 
 def _largest(fits: Callable[[Fraction], bool], most: Fraction) -> Fraction:

@@ -23,6 +23,7 @@ from discreet.mechanisms.error_bounds import RankError, paths_error, search_erro
 from discreet.mechanisms.grid import HALVES, Cells, Points
 from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
+from discreet.mechanisms.prices import Price
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.randomness.chance import Chance
@@ -193,6 +194,10 @@ class ManyQuantiles:
     acknowledge: str | None
     rows: int
     """How many values one person can have."""
+    price: Price | None
+    """What epsilon buys, where the budget is known: with the method "auto" and no delta the
+    layers share it.
+    """
     _layer: BoundedRange | PureDP = field(init=False, compare=False)
 
     def __init__(
@@ -207,8 +212,12 @@ class ManyQuantiles:
         mechanism: PickName = "permute-and-flip",
         acknowledge: str | None = None,
         rows: int = 1,
+        price: Price | None = None,
     ) -> None:
         owner = "quantiles"
+        priced = method == "auto" and not delta
+        set_frozen(self, price=price if priced else None)
+        mechanism = mechanism if price is None else price.mechanism
         set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
         set_frozen(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
         set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
@@ -245,9 +254,10 @@ class ManyQuantiles:
         if self.method == "joint":
             return self._layer
         # the layers together: docs/proofs/quantiles.md#many-quantiles
-        if self._layers * self._layer.epsilon <= self.epsilon:
+        together = self._layers * self._layer.epsilon
+        if not self.delta or together <= self.epsilon:
             # they add up without a delta, as one layer does
-            return PureDP(self.epsilon)
+            return PureDP(max(together, self.epsilon))
         return ApproxDP(self.epsilon, self.delta)
 
     def losses(self) -> dict[Loss, int]:
@@ -328,6 +338,10 @@ class ManyQuantiles:
         # docs/proofs/quantiles.md#many-quantiles
         if self.method == "joint":
             return BoundedRange(self.epsilon)
+        shared = None if self.price is None else self.price.pick(self._layers)
+        if shared is not None:
+            # docs/proofs/prices.md#lists
+            return shared
         if not self.delta:
             return _LOSSES[self.mechanism](self.epsilon / self._layers)
         if self.method == "independent" and len(self.q) > 1:

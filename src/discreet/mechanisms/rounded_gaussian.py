@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import ClassVar
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from discreet.exact.enclosures import ball, upper_bound
+from discreet.exact.enclosures import at_precision, ball, up, upper_bound
 from discreet.exact.normal import upper_tail
 from discreet.exact.rationals import (
     Number,
@@ -24,6 +27,15 @@ from discreet.privacy.parameters import read_mu
 from discreet.randomness.bulk_draws import added
 from discreet.randomness.chance import Chance
 from discreet.samplers.rounded_normals import draw_rounded_normals
+
+Array = NDArray[np.float64]
+
+# up to this variance the law of a sum of two noises is added up
+_SUMMED = 2**14
+# how many deviations of each noise are added up; what lies beyond is added to the tail
+_FAR = 12
+# a sum of products of floats that are at least 0, with at most 2^13 terms
+_SAFE = 1 + 2.0**-38
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -92,6 +104,11 @@ class RoundedGaussian(WholeNoise):
     def _bound(self, failure_probability: Fraction) -> int:
         return smallest_bound(self.tail, failure_probability)
 
+    def difference_tail(self, least: int) -> Fraction:
+        """The probability that one noise is larger than another by at least this, at most."""
+        # docs/proofs/noise.md#rounded-normal-noise
+        return sum_tail((self.variance, self.variance), least) / 2 if least > 0 else Fraction(1)
+
     def tail(self, size: int) -> Fraction:
         """The probability that the noise is larger than this, on either side, rounded up."""
 
@@ -106,3 +123,44 @@ def rounded_probability(size: int, variance: Fraction) -> arb:
     width = ball(variance).sqrt()
     low, high = (ball(size) - arb(0.5)) / width, (ball(size) + arb(0.5)) / width
     return upper_tail(low) - upper_tail(high)
+
+
+@lru_cache(maxsize=256)
+def sum_tail(variances: tuple[Fraction, Fraction], least: int) -> Fraction:
+    """The probability that two rounded normal numbers add up to `least` or more in size."""
+    together = ball(sum(variances, Fraction(0))).sqrt()
+    # each was rounded by at most a half
+    found = upper_bound(lambda: 2 * upper_tail(ball(least - 1) / together))
+    if sum(variances) <= _SUMMED:
+        law = _law_of_sum(variances)
+        far = 2 * float(law[law.size // 2 + least :].sum()) * _SAFE
+        found = min(found, Fraction(far) + _beyond(variances))
+    return min(Fraction(1), found)
+
+
+@lru_cache(maxsize=64)
+def _law_of_sum(variances: tuple[Fraction, Fraction]) -> Array:
+    """Upper bounds of the probabilities of all sums, that of 0 in the middle."""
+    one, other = (at_precision(128, partial(_law, each)) for each in variances)
+    sums: Array = np.convolve(one, other) * _SAFE
+    return sums
+
+
+def _law(variance: Fraction) -> Array:
+    reach = _reach(variance)
+    side = [up(rounded_probability(size, variance)) for size in range(reach + 1)]
+    return np.array([*side[:0:-1], *side])
+
+
+def _reach(variance: Fraction) -> int:
+    return math.ceil(_FAR * math.sqrt(float(variance))) + 1
+
+
+def _beyond(variances: tuple[Fraction, Fraction]) -> Fraction:
+    """The probability that either noise lies beyond what is added up."""
+
+    def far() -> arb:
+        ends = (ball(_reach(each)) / ball(each).sqrt() for each in variances)
+        return sum((2 * upper_tail(end) for end in ends), arb(0))
+
+    return upper_bound(far)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -31,7 +31,7 @@ from discreet.exact.rationals import (
 from discreet.mechanisms.error_bounds import softmax_error
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
-from discreet.privacy.loss import ApproxDP, BoundedRange, Loss
+from discreet.privacy.loss import ApproxDP, BoundedRange, Composed, Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits, start_of_shuffle
 from discreet.release import Release
@@ -112,6 +112,30 @@ class UnknownDomainTopK:
         set_frozen(self, _domain=self._calibrate())
         # docs/proofs/unknown-domain.md#privacy
         set_frozen(self, _loss=ApproxDP(self.epsilon, self.delta))
+
+    @classmethod
+    def of_picks(
+        cls,
+        pick: BoundedRange,
+        *,
+        k: int,
+        delta: Fraction,
+        limit: int,
+        items_per_person: int | None,
+    ) -> Self:
+        """The list whose picks have this loss each, and whose threshold has all of delta."""
+        made = cls(
+            k=k,
+            epsilon=min(k * pick.epsilon, Fraction(1)),
+            delta=delta,
+            limit=limit,
+            items_per_person=items_per_person,
+        )
+        # docs/proofs/unknown-domain.md#privacy
+        domain = LimitedDomain(pick, made.delta, made.limit, made.items_per_person)
+        loss = Composed({pick: k}, made.delta)
+        set_frozen(made, epsilon=k * pick.epsilon, _domain=domain, _loss=loss)
+        return made
 
     def __repr__(self) -> str:
         shown = [

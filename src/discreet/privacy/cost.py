@@ -11,8 +11,8 @@ from numbers import Rational
 from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import exact_decimal, readable, round_up, set_frozen
-from discreet.privacy.loss import Loss, is_loss
+from discreet.exact.rationals import exact_decimal, readable, set_frozen
+from discreet.privacy.loss import Composed, Loss, is_loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
 
@@ -43,6 +43,8 @@ class Cost:
     def __post_init__(self) -> None:
         if not is_loss(self.loss):
             raise ParameterTypeError("Cost", "loss", "a loss such as PureDP(0.1)", self.loss)
+        if isinstance(self.loss, Composed) and self.parts is None:
+            set_frozen(self, parts=self.loss.losses, delta=self.loss.delta)
         if self.parts is not None:
             # as they are now, whatever becomes of what was handed over
             set_frozen(self, parts=_read_parts(self.parts))
@@ -59,22 +61,14 @@ class Cost:
         >>> Cost(PureDP(1), {BoundedRange(0.0316): 10}).made_of
         '10 × BoundedRange(0.0316)'
         """
-        parts = [
-            f"{times:,} \N{MULTIPLICATION SIGN} {_in_short(loss)}" if times > 1 else _in_short(loss)
-            for loss, times in self.parts_or_whole.items()
-        ]
-        return " + ".join([*parts, f"delta {about(self.delta)}"] if self.delta else parts)
+        return (
+            self.loss.in_short if self.parts is None else Composed(self.parts, self.delta).in_short
+        )
 
     @property
     def parts_or_whole(self) -> Mapping[Loss, int]:
         """The parts; where there are none, the loss once."""
         return {self.loss: 1} if self.parts is None else self.parts
-
-
-def _in_short(loss: Loss) -> str:
-    """A loss with three digits of each number, rounded up: a cost is never understated."""
-    numbers = (f"{float(round_up(number, 3)):g}" if number else "0" for number in loss.numbers)
-    return f"{type(loss).__name__}({', '.join(numbers)})"
 
 
 def _read_parts(parts: object) -> dict[Loss, int]:

@@ -9,11 +9,13 @@ gives is False, even where a roundabout way might.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeGuard
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import (
     MOST_DIGITS,
     Number,
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 class Loss:
     """A guarantee with exact numbers.
 
-    One of `PureDP`, `BoundedRange`, `LogisticDP`, `GaussianDP`, `ZCDP` and `ApproxDP`.
+    One of `PureDP`, `BoundedRange`, `LogisticDP`, `GaussianDP`, `ZCDP` and `ApproxDP`; or
+    several of them, `Composed`.
     """
 
     __slots__: tuple[str, ...] = ()
@@ -90,6 +93,21 @@ class Loss:
     def to_dict(self) -> dict[str, str]:
         """The guarantee as plain text values; `loss_from_dict` reads them back exactly."""
         return {"kind": self.kind} | {name: str(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def _of_text(cls, fields: dict[str, str]) -> Loss:
+        """The loss that `to_dict` wrote, without its kind."""
+        return cls(**{name: read_written(text) for name, text in fields.items()})
+
+    @property
+    def in_short(self) -> str:
+        """The guarantee with four digits of each number, rounded up: never understated.
+
+        >>> PureDP(Fraction(1, 3)).in_short
+        'PureDP(0.3334)'
+        """
+        digits = (f"{float(round_up(each, 4)):g}" if each else "0" for each in self.numbers)
+        return f"{type(self).__name__}({', '.join(digits)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -405,6 +423,117 @@ class ApproxDP(Loss):
         set_frozen(self, delta=exact)
 
 
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Composed(Loss):
+    """Several releases, each perhaps made in view of the ones before: the picks of a list, or
+    a name and its count.
+
+    losses: what they cost, each with how often it occurs.
+    delta: the probability of a bad event besides: that an unknown domain names what it
+        should not.
+
+    >>> Composed({BoundedRange(0.03): 10, GaussianDP(0.1): 1})
+    10 × BoundedRange(0.03) + GaussianDP(0.1)
+    >>> Composed({BoundedRange(0.03): 10}) <= PureDP(0.3)
+    True
+    """
+
+    parts: tuple[tuple[Loss, int], ...]
+    delta: Fraction
+    kind = "composed"
+
+    def __init__(self, losses: Mapping[Loss, int], delta: Number = 0) -> None:
+        owner = "Composed"
+        if not isinstance(losses, Mapping) or not losses:
+            raise ParameterTypeError(owner, "losses", _PARTS, losses)
+        parts = tuple((loss, count(times, "losses", owner)) for loss, times in losses.items())
+        if not all(type(loss) in _PARTS_KINDS for loss, _ in parts):
+            raise ParameterTypeError(owner, "losses", _PARTS, losses)
+        exact = exact_decimal(delta, "delta", owner)
+        if not 0 <= exact < 1:
+            raise ParameterError(owner, "delta", "at least 0 and below 1", delta)
+        # in an order of their own, so that equal ones are equal
+        set_frozen(self, parts=tuple(sorted(parts, key=repr)), delta=exact)
+
+    @property
+    def numbers(self) -> tuple[Fraction, ...]:
+        """None: the parts have them."""
+        return ()
+
+    @property
+    def losses(self) -> dict[Loss, int]:
+        """The losses, each with how often it occurs."""
+        return dict(self.parts)
+
+    @property
+    def in_short(self) -> str:
+        """What it consists of, with four digits of each number.
+
+        >>> Composed({BoundedRange(0.0316): 10}).in_short
+        '10 × BoundedRange(0.0316)'
+        """
+        said = [
+            loss.in_short if times == 1 else f"{times:,} {_TIMES} {loss.in_short}"
+            for loss, times in self.parts
+        ]
+        return " + ".join([*said, f"delta {float(self.delta):.4g}"] if self.delta else said)
+
+    def __repr__(self) -> str:
+        return self.in_short
+
+    def to_gaussian_dp(self) -> GaussianDP | None:
+        """The Gaussian DP that follows: the root of the sum of squares, rounded up; None if a
+        part has none, or there is a delta.
+        """
+        from discreet.exact.normal import square_root_up
+
+        pairs = [(loss.to_gaussian_dp(), times) for loss, times in self.parts]
+        squares = [times * pair.mu**2 for pair, times in pairs if pair is not None]
+        if self.delta or len(squares) < len(pairs):
+            return None
+        return GaussianDP(round_up(square_root_up(sum(squares, Fraction(0)))))
+
+    def implied(self) -> tuple[Loss, ...]:
+        """What the sums promise: of the epsilons, and of the rhos."""
+        epsilons = [_summed(loss, times, "epsilon") for loss, times in self.parts]
+        rhos = [_summed(loss, times, "rho") for loss, times in self.parts]
+        found: list[Loss] = []
+        if None not in epsilons:
+            total = sum(filter(None, epsilons), Fraction(0))
+            found.append(ApproxDP(total, self.delta))
+            found += [] if self.delta else [PureDP(total)]
+        if None not in rhos and not self.delta:
+            found.append(ZCDP(sum(filter(None, rhos), Fraction(0))))
+        return tuple(found)
+
+    def _is_within(self, other: Loss) -> bool:
+        if isinstance(other, ApproxDP):
+            gaussian = self.to_gaussian_dp()
+            return gaussian is not None and gaussian._is_within(other)
+        if type(other) is not Composed:
+            return False
+        theirs = other.losses
+        fewer = all(times <= theirs.get(loss, 0) for loss, times in self.parts)
+        return fewer and self.delta <= other.delta
+
+    def to_dict(self) -> dict[str, str]:
+        """The guarantee as plain text values; `loss_from_dict` reads them back exactly."""
+        parts = [[times, loss.to_dict()] for loss, times in self.parts]
+        return {"kind": self.kind, "parts": json.dumps(parts), "delta": str(self.delta)}
+
+    @classmethod
+    def _of_text(cls, fields: dict[str, str]) -> Loss:
+        read = [(loss_from_dict(loss), times) for times, loss in json.loads(fields["parts"])]
+        return cls(dict(read), read_written(fields["delta"]))
+
+
+def _summed(loss: Loss, times: int, unit: str) -> Fraction | None:
+    """The least epsilon, or rho, of several releases; None where they have none."""
+    kind = PureDP if unit == "epsilon" else ZCDP
+    found = [getattr(each, unit) for each in (loss, *loss.implied()) if isinstance(each, kind)]
+    return times * min(found) if found else None
+
+
 class NoLoss(Loss):
     """Nothing: the loss of a release that does not depend on the data. Its one value is `NO_LOSS`.
 
@@ -433,7 +562,7 @@ NO_LOSS = NoLoss()
 
 KINDS: dict[str, type[Loss]] = {
     loss.kind: loss
-    for loss in (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP, NoLoss)
+    for loss in (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP, Composed, NoLoss)
 }
 """Every kind of guarantee by its word. What is written to disk uses these words, so the
 list only grows.
@@ -441,6 +570,9 @@ list only grows.
 
 
 _ALL = frozenset(KINDS.values())
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_PARTS = "a mapping from losses to how often they occur"
+_PARTS_KINDS = frozenset((PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP))
 
 
 def is_loss(value: object, *kinds: type[Loss]) -> TypeGuard[Loss]:
@@ -470,8 +602,8 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
             "loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields
         )
     try:
-        return made(**{name: read_written(fields[name]) for name in made.__slots__})
-    except ValueError as error:
+        return made._of_text({name: fields[name] for name in made.__slots__})
+    except (ValueError, TypeError, AttributeError) as error:
         raise ParameterError(
             "loss_from_dict", "fields", "exact positive numbers", fields
         ) from error

@@ -11,6 +11,7 @@ from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.literals import MechanismName, PersonRule
 from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.prices import Price
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
     WHICH_ROW,
@@ -28,7 +29,6 @@ from discreet.tables.contribution_cap import read_rule
 from discreet.tables.counting import count_bins
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import require_number
-from discreet.tables.questions import default_mechanism
 
 
 @question("best_price")
@@ -47,14 +47,17 @@ class BestPrice(Question):
     where: RowCondition | None = parameter(default=None)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
-        return super().stated(rule) | {"mechanism": self.mechanism or default_mechanism(rule)}
+        return super().stated(rule) | {
+            "mechanism": self.mechanism or Price(rule, self.epsilon).mechanism
+        }
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         table, unit = inquiry.table, inquiry.unit
         counted = read_rule(self.rule, unit, inquiry.owner)
         exact = {price: exact_price(price) for price in self.prices}
         ascending = sorted(exact, key=lambda price: exact[price])
-        mechanism, most = self.mechanism or default_mechanism(inquiry.rule), max(exact.values())
+        mechanism = self.mechanism or inquiry.price(self.epsilon).mechanism
+        most = max(exact.values())
         # One person more raises each revenue by 0 up to the highest price:
         # docs/proofs/tables.md#ranges
         made = make_mechanism(mechanism, self.epsilon, sensitivity=most, monotonic=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.accuracy import Accuracy
-from discreet.mechanisms.count_noise import default_noise, noise_name, noisy_counts
+from discreet.mechanisms.count_noise import accuracy_of_counts, noisy_counts
+from discreet.mechanisms.prices import cost_in_parts, default_noise
+from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
     ASKED,
     Candidates,
@@ -20,7 +22,6 @@ from discreet.questions.kinds import (
 )
 from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, left_out, question
-from discreet.questions.top_k import cost_in_parts
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
@@ -28,7 +29,7 @@ from discreet.tables.counting import count_candidates, count_persons
 from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import read_items
-from discreet.tables.questions import labels_for
+from discreet.tables.questions import labels_for, people_for
 
 
 @question("counts")
@@ -36,7 +37,9 @@ class Counts(Question):
     """Count the people who have each value, with noise.
 
     `Release.value` are the candidates, `Release.counts` the numbers beside them. A person
-    counts once for each candidate, however many rows say so.
+    counts once for each candidate, however many rows say so. Where people may have several
+    of them, the counts share their noise, and `Release.counts.total` says how many people
+    there are.
     """
 
     needs_candidates = True
@@ -47,8 +50,8 @@ class Counts(Question):
     )
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "Where a person has many values, a small one such as 1e-6 allows Gaussian noise, which is "
-        "narrower. A budget in rho pays for it without one.",
+        "A small one, such as 1e-6, makes the counts ({epsilon}, {delta})-private by themselves, "
+        "with Gaussian noise. A budget with a delta, or in rho, pays for such noise without one.",
         default=0,
     )
     items_per_person: WholeNumber | None = parameter(
@@ -71,28 +74,28 @@ class Counts(Question):
         items = read_items(table, self.column, self.split, owner)
         labels = labels_for(table, items, self.candidates, owner)
         most = read_cap(self.items_per_person, table, unit, items, owner)
-        # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
-        moved = len(labels) if most is None else min(most, len(labels))
-        budget = inquiry.rule.budget
-        noise, loss = default_noise(budget, self.epsilon, self.delta, moved=moved)
+        noise, loss = default_noise(
+            inquiry.price(self.epsilon), self.delta, items=len(labels), items_per_person=most
+        )
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, owner)
             counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))
+            people = people_for(noise, inquiry)
             return Release(
                 value=list(labels),
                 loss=loss,
-                mechanism=noise_name(noise),
+                mechanism=noise.name,
                 candidates=len(labels),
                 seeded=chance.bits.seeded,
-                counts=noisy_counts(counts, noise, chance),
+                counts=noisy_counts(counts, noise, chance, people),
             )
 
         def accuracy(failure: Fraction) -> Accuracy:
-            told = noise.accuracy(numbers=len(labels), failure_probability=failure)
+            told = accuracy_of_counts(noise, len(labels), failure)
             return told.in_words(unit=counted(unit), cap=told_cap(most, unit))
 
-        cost = cost_in_parts(loss, {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
+        cost = cost_in_parts(loss, {noise.privacy_loss(): 1}, inquiry.rule)
         return Prepared(cost, answer, accuracy)
 
 
@@ -108,23 +111,25 @@ class Count(Question):
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         # One person more raises the number by 1: docs/proofs/histograms.md#privacy
-        noise, loss = default_noise(inquiry.rule.budget, self.epsilon, Fraction(0), moved=1)
+        noise, loss = default_noise(
+            inquiry.price(self.epsilon), Fraction(0), items=1, items_per_person=1
+        )
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, inquiry.owner)
             persons = count_persons(inquiry.table, inquiry.unit)
-            counts = noisy_counts([persons], noise, chance)
+            counts = noisy_counts([persons], noise, chance, persons)
             return Release(
                 value=counts.values[0],
                 loss=loss,
-                mechanism=noise_name(noise),
+                mechanism=noise.name,
                 candidates=None,
                 seeded=chance.bits.seeded,
                 counts=counts,
             )
 
         def accuracy(failure: Fraction) -> Accuracy:
-            return noise.accuracy(failure_probability=failure).in_words(unit=counted(inquiry.unit))
+            told = accuracy_of_counts(noise, 1, failure)
+            return told.in_words(unit=counted(inquiry.unit))
 
-        cost = cost_in_parts(loss, {loss: 1}, Fraction(0), inquiry.rule)
-        return Prepared(cost, answer, accuracy)
+        return Prepared(Cost(loss), answer, accuracy)

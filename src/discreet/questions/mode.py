@@ -13,8 +13,9 @@ from discreet.errors import ParameterError
 from discreet.literals import MechanismName
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.count_lists import CountList, ListRequest, squares_of
+from discreet.mechanisms.count_lists import CountList, ListRequest, list_cost
 from discreet.mechanisms.counted_selection import CountedSelection, make_counted
+from discreet.mechanisms.prices import Price
 from discreet.mechanisms.selection import draw_grouped, require_grouped
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import Unit
@@ -30,7 +31,6 @@ from discreet.questions.kinds import (
 )
 from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, left_out, question
-from discreet.questions.top_k import list_cost
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import CountHistogram, PublicTable, count_public, require_same
@@ -40,7 +40,7 @@ from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.opening import open_table
-from discreet.tables.questions import default_mechanism, labels_for
+from discreet.tables.questions import labels_for, people_for, released
 
 
 @question("mode")
@@ -92,7 +92,9 @@ class Mode(Question):
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
         parts = super().stated(rule)
-        return parts if self.with_counts else parts | {"mechanism": self._pick(rule)}
+        if self.with_counts:
+            return parts
+        return parts | {"mechanism": self.mechanism or Price(rule, self.epsilon).mechanism}
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         if self.candidates is None:
@@ -105,21 +107,31 @@ class Mode(Question):
             return self._with_count(inquiry, items, labels)
         return self._plain(inquiry, items, labels)
 
-    def _pick(self, rule: BudgetRule) -> MechanismName:
-        """The mechanism that was named, or the one that suits the budget."""
-        return self.mechanism or default_mechanism(rule)
-
-    def _made(self, rule: BudgetRule) -> SelectionMechanism:
+    def _made(self, price: Price) -> SelectionMechanism:
+        """The mechanism that was named, or the one that the price buys."""
+        epsilon = self.epsilon * price.share
+        if self.mechanism is None:
+            # docs/proofs/prices.md#claim
+            epsilon = (price.gap() if self.with_gap else price.selection).epsilon
+        name = self.mechanism or price.mechanism
         # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
-        return make_mechanism(self._pick(rule), self.epsilon, sensitivity=1, monotonic=True)
+        return make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
 
-    def _counted(self, mechanism: MechanismName) -> CountedSelection:
-        # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
-        return make_counted(mechanism, self.epsilon, ASKED, sensitivity=1, monotonic=True)
+    def _counted(self, price: Price) -> CountedSelection:
+        """One name with its count: half of the price for each."""
+        if self.mechanism is not None:
+            # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
+            return make_counted(self.mechanism, self.epsilon, ASKED, sensitivity=1, monotonic=True)
+        half = price.part(Fraction(1, 2))
+        # docs/proofs/histograms.md#counts-of-what-was-picked
+        noise = half.noise_for_counts(1, items_per_person=1)
+        if noise is None:
+            raise ParameterError(ASKED, "epsilon", "larger, to pay for a count, too", self.epsilon)
+        return CountedSelection(picked=self._made(half), noise=noise)
 
     def _plain(self, inquiry: Inquiry, items: Items, labels: Sequence[Any]) -> Prepared:
         """The name alone, or with its gap."""
-        table, unit, made = inquiry.table, inquiry.unit, self._made(inquiry.rule)
+        table, unit, made = inquiry.table, inquiry.unit, self._made(inquiry.price(self.epsilon))
         loss = made.loss_with_gap() if self.with_gap else made.privacy_loss()
 
         def answer(bits: Bits | None) -> Release:
@@ -142,12 +154,14 @@ class Mode(Question):
         """The name with its count beside it."""
         table, unit = inquiry.table, inquiry.unit
         made = self._list(inquiry, items, len(labels))
+        cost = list_cost(made, inquiry.rule)
 
         def answer(bits: Bits | None) -> Release:
             counts = count_candidates(table, unit, items, labels)
-            release = by_label(made.release(counts, bits=bits), labels)
+            release = by_label(released(made, counts, inquiry, bits), labels)
             is_list = isinstance(release.value, list)
-            return replace(release, value=release.value[0]) if is_list else release
+            value = release.value[0] if is_list else release.value
+            return replace(release, value=value, loss=cost.loss)
 
         def accuracy(failure: Fraction) -> Accuracy:
             told = made.accuracy(candidates=len(labels), failure_probability=failure)
@@ -155,12 +169,12 @@ class Mode(Question):
             winner = replace(told, statement="winner")
             return winner.in_words(unit=counted(unit), thing=listed(self.column), whole=True)
 
-        return Prepared(list_cost(made, inquiry.rule), answer, accuracy)
+        return Prepared(cost, answer, accuracy)
 
     def _list(self, inquiry: Inquiry, items: Items, candidates: int) -> CountList:
         """The way to one name with its count: the one that was named, or the best."""
         if self.mechanism is not None:
-            return self._counted(self.mechanism)
+            return self._counted(inquiry.price(self.epsilon))
         most = read_cap(None, inquiry.table, inquiry.unit, items, inquiry.owner)
         return ListRequest(
             k=1,
@@ -171,39 +185,43 @@ class Mode(Question):
             sensitivity=1,
             monotonic=True,
             with_counts=True,
-            squares=squares_of(inquiry.rule, self.epsilon),
+            price=inquiry.price(self.epsilon),
+            candidates=candidates,
             owner=inquiry.owner,
         ).make()
 
     def _of_table(self, inquiry: Inquiry, items: Items, candidates: PublicTable) -> Prepared:
         """Candidates that stay in the engine: only how many have each count comes back."""
         table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-        with_count = self._counted(self._pick(inquiry.rule)) if self.with_counts else None
-        made = with_count or self._made(inquiry.rule)
-        picked = self._made(inquiry.rule) if with_count is None else with_count.one_picked
+        price = inquiry.price(self.epsilon)
+        with_count = self._counted(price) if self.with_counts else None
+        made = with_count or self._made(price)
+        picked = self._made(price) if with_count is None else with_count.one_picked
         require_grouped(picked, owner)
         public = open_table(candidates.source, owner, beside=table)
         public.require(candidates.column, "candidates", owner)
         public = public.having([candidates.column], owner=owner)
         require_same(table, items, public, candidates.column, owner)
         size = count_public(public, candidates.column, owner)
+        one = Cost(made.privacy_loss())
+        cost = one if with_count is None else list_cost(with_count, inquiry.rule)
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, owner)
+            people = None if with_count is None else people_for(with_count.noise, inquiry)
             with CountHistogram(table, unit, items, public, candidates.column) as tally:
                 group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)
                 count, label = int(tally.counts[group]), tally.label(group, place)
             return Release(
                 value=label,
-                loss=made.privacy_loss(),
+                loss=cost.loss,
                 mechanism=made.name,
                 candidates=size,
                 seeded=chance.bits.seeded,
-                counts=None if with_count is None else with_count.count_of(count, chance),
+                counts=None if with_count is None else with_count.count_of(count, chance, people),
             )
 
         def accuracy(failure: Fraction) -> Accuracy:
             return self._accuracy(picked, size, unit, failure)
 
-        cost = Cost(made.privacy_loss(), None if with_count is None else with_count.losses())
         return Prepared(cost, answer, accuracy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.literals import PersonRule, PickName, QuantileMethod
 from discreet.mechanisms.grid import Cells, Points, read_points
+from discreet.mechanisms.prices import Price, cost_in_parts
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
@@ -34,7 +36,6 @@ from discreet.tables.contribution_cap import draw_cap, read_rows, told_cap
 from discreet.tables.counting import count_ranks
 from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import require_number
-from discreet.tables.questions import default_mechanism
 
 _GRID = "The smallest and the largest point of a public grid. Values outside count as the nearest."
 
@@ -67,12 +68,14 @@ class Quantile(Question):
         read_points(self.bounds, self.step, self.points, ASKED)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
-        return super().stated(rule) | {"mechanism": self.mechanism or default_mechanism(rule)}
+        return super().stated(rule) | {
+            "mechanism": self.mechanism or Price(rule, self.epsilon).mechanism
+        }
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
         one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
-        mechanism = self.mechanism or default_mechanism(inquiry.rule)
+        mechanism = self.mechanism or inquiry.price(self.epsilon).mechanism
         # Several values of one person move the errors that many times:
         # docs/proofs/quantiles.md#rows
         made = OneQuantile(q=self.q, epsilon=self.epsilon, mechanism=mechanism, rows=most or 1)
@@ -124,19 +127,20 @@ class Quantiles(Question):
             delta=self.delta,
             method=self.method,
             grid_size=grid.size,
-            mechanism=default_mechanism(inquiry.rule),
             rows=most or 1,
+            price=inquiry.price(self.epsilon),
         )
+        cost = cost_in_parts(made.privacy_loss(), made.losses(), inquiry.rule)
         cells_of = _cells(self.column, grid, one, most, inquiry)
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, owner)
-            return made.release(cells_of(chance), grid, chance)
+            return replace(made.release(cells_of(chance), grid, chance), loss=cost.loss)
 
         def accuracy(failure: Fraction) -> Accuracy:
             return _in_words(made.accuracy(failure_probability=failure), most, inquiry)
 
-        return Prepared(Cost(made.privacy_loss(), made.losses()), answer, accuracy)
+        return Prepared(cost, answer, accuracy)
 
 
 def _cells(

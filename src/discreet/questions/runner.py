@@ -24,7 +24,7 @@ from discreet.errors import (
 )
 from discreet.exact.rationals import Number
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
 from discreet.questions.question import Question
 from discreet.randomness.chance import Bits, Chance, read_bits
@@ -363,12 +363,13 @@ class QuestionRunner:
     def _require_delta(self, cost: Cost, owner: str) -> None:
         """Refuse a loss with a delta where the budget can never have one."""
         loss, pure = cost.loss, isinstance(self.budget.budget, PureDP)
-        if not isinstance(loss, ApproxDP) or not loss.delta or self.budget.takes_delta:
+        has_delta = isinstance(loss, (ApproxDP, Composed)) and loss.delta
+        if not has_delta or self.budget.takes_delta:
             return
         if pure or (cost.delta and not loss <= self.budget.budget):
             rule = f"0 for the budget {self.budget.budget!r}"
             hint = "Open the session with an ApproxDP budget."
-            raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
+            raise ParameterError(owner, "delta", rule, float(has_delta), hint)
 
 
 def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> None:

@@ -7,22 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
-from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
 from discreet.literals import TopKMethod
-from discreet.mechanisms.count_lists import (
-    CountList,
-    ListRequest,
-    UnknownList,
-    make_unknown,
-    squares_of,
-)
+from discreet.mechanisms.count_lists import ListRequest, list_cost, make_unknown
 from discreet.mechanisms.counted_selection import CountedSelection
-from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
+from discreet.mechanisms.histogram_top_k import NoisyUnknownList
 from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
-from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, Loss
 from discreet.privacy.parameters import Person
 from discreet.questions.kinds import (
     ASKED,
@@ -46,7 +37,7 @@ from discreet.tables.duckdb_counting import COUNT_COLUMN
 from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
 from discreet.tables.items import Items, read_items
-from discreet.tables.questions import labels_for
+from discreet.tables.questions import labels_for, released
 
 _MOST = 10_000_000
 """The most items that come back to Python."""
@@ -65,8 +56,9 @@ class TopK(Question):
     k: WholeNumber = parameter("How many values to pick.")
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that pure privacy fails, such as 1e-6. Lists of more than five get much "
-        "better with one, and an unknown domain needs one.",
+        "The chance that pure privacy fails, such as 1e-6. An unknown domain needs one. With "
+        "public candidates it makes the list ({epsilon}, {delta})-private by itself; in a budget "
+        "with a delta leave it out.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
@@ -118,7 +110,7 @@ class TopK(Question):
             monotonic=True,
             method=self.method,
             with_counts=self.with_counts,
-            squares=squares_of(inquiry.rule, self.epsilon, self.delta),
+            price=inquiry.price(self.epsilon),
             owner=owner,
         )
         if self.candidates is None:
@@ -126,19 +118,21 @@ class TopK(Question):
         labels = labels_for(table, items, self.candidates, owner)
         # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
         moved = len(labels) if most is None else min(most, len(labels))
-        made = replace(request, items_per_person=moved).make()
+        made = replace(request, items_per_person=moved, candidates=len(labels)).make()
         made.require_enough(len(labels))
+        cost = list_cost(made, inquiry.rule)
 
         def answer(bits: Bits | None) -> Release:
             cap = draw_cap(most, unit, read_bits(bits, owner))
             counts = count_candidates(table, unit, items, labels, cap)
-            return by_label(made.release(counts, bits=bits), labels)
+            release = released(made, counts, inquiry, bits)
+            return replace(by_label(release, labels), loss=cost.loss)
 
         def accuracy(failure: Fraction) -> Accuracy:
             told = made.accuracy(candidates=len(labels), failure_probability=failure)
             return self._in_words(told, inquiry, most)
 
-        return Prepared(list_cost(made, inquiry.rule), answer, accuracy)
+        return Prepared(cost, answer, accuracy)
 
     def _in_words(self, told: Accuracy, inquiry: Inquiry, most: int | None) -> Accuracy:
         unit, kept = inquiry.unit, told_cap(most, inquiry.unit)
@@ -168,23 +162,7 @@ class TopK(Question):
             return made.release(dict(count_items(table, unit, items, wanted, cap)), bits=bits)
 
         def accuracy(failure: Fraction) -> Accuracy:
-            assert isinstance(picks, (UnknownDomainTopK, UnknownDomainHistogram))
+            assert isinstance(picks, (UnknownDomainTopK, NoisyUnknownList))
             return self._in_words(picks.accuracy(failure_probability=failure), inquiry, most)
 
         return Prepared(list_cost(made, inquiry.rule), answer, accuracy)
-
-
-def list_cost(made: CountList | UnknownList, rule: BudgetRule) -> Cost:
-    """What a list costs, in parts where the budget has a price for them."""
-    delta = Fraction(0)
-    if isinstance(made, (UnknownDomainTopK, UnknownDomainHistogram, CountedSelection)):
-        delta = made.threshold_delta
-    return cost_in_parts(made.privacy_loss(), made.losses(), delta, rule)
-
-
-def cost_in_parts(loss: Loss, parts: Mapping[Loss, int], delta: Fraction, rule: BudgetRule) -> Cost:
-    """What an answer costs: its parts, or its loss where the budget has no price for them."""
-    # coins have no price for concentrated DP
-    if any(isinstance(part, ZCDP) for part in parts) and rule.counting != "rho":
-        return Cost(loss)
-    return Cost(loss, parts, delta)

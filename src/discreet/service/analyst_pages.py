@@ -24,6 +24,7 @@ from discreet.service.downloads import (
     counts_of,
     labels_of,
     title_of,
+    total_of,
 )
 from discreet.service.figures import accuracy_curve, budget_bar, spending_steps
 from discreet.service.keys import make_secret
@@ -229,6 +230,7 @@ async def answer(visit: Visit) -> Response:
         left=await service.freely(analyst, _left, service, found, analyst),
         counts=counts_of(found),
         error=(found["release"].get("counts") or {}).get("error"),
+        total=total_of(found),
         python=as_python(found, address),
         curl=as_curl(found, address),
     )

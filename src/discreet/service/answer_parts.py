@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 from discreet import Accuracy, Release
-from discreet.release import NoisyCounts as NoisyCounts
 
 _LISTS, _RANKS = ("mode", "top_k"), ("quantile", "quantiles")
 
@@ -77,9 +76,7 @@ def _first(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any])
         return None
     counts = release.counts
     if counts is not None:
-        counts = NoisyCounts(
-            values=counts.values[:k], error=counts.error, mechanism=counts.mechanism
-        )
+        counts = replace(counts, values=counts.values[:k])
     return replace(release, value=release.value[:k], counts=counts)
 
 

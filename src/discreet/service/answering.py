@@ -93,13 +93,12 @@ class Answering:
             return kept
         key = ledger_key(question, attempt_key)
         dataset = self._published.manifest.datasets[question.dataset]
-        largest = dataset.largest_question
         attempt = Attempt(
             question.form,
             key,
             question.again,
             float(dataset.reply_after),
-            None if largest is None else largest.loss,
+            dataset.ceiling,
         )
         with self.breaker.admit(question.dataset) as attempt.place:
             self._run(question, analyst, attempt)

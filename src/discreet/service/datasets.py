@@ -26,7 +26,7 @@ from discreet.accounting import Amount, Cost
 from discreet.ledger import Account
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.canonical import CheckedQuestion
-from discreet.service.fixed_time import PacedLedger, require_small
+from discreet.service.fixed_time import PacedLedger
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 from discreet.session import Price
@@ -296,8 +296,8 @@ def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset)
         price = question.price(session)
     except BudgetExceededError as error:
         raise too_expensive(str(error)) from None
-    largest = dataset.largest_question
-    require_small(price.cost.loss, None if largest is None else largest.loss)
+    if dataset.ceiling is not None:
+        dataset.ceiling.require(price.cost)
     return price
 
 

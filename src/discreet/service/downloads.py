@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from discreet import Release
 from discreet.service.figures import answer_picture
 
 NOT_TYPED = {"rules", "dataset", "as_of", "candidates", "split", "part_of"}
@@ -53,6 +54,12 @@ def counts_of(answer: Mapping[str, Any]) -> list[Any]:
     """
     counts: list[Any] = (answer["release"].get("counts") or {}).get("values", [])
     return [] if answer["asked"].get("what") == "count" else counts
+
+
+def total_of(answer: Mapping[str, Any]) -> str:
+    """How many people there are in all; nothing where the answer does not tell it."""
+    counts = Release.from_json(json.dumps(answer["release"])).counts
+    return "" if counts is None else counts.told_total
 
 
 def _plain(label: Any) -> Any:

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet import Ledger, Loss, Release
+from discreet import Ledger, Release
 from discreet.accounting import Cost
 from discreet.ledger import Charge
 from discreet.ledger.group_commit import closing_after_failure
 from discreet.service.breaker import Place
-from discreet.service.problems import too_expensive
+from discreet.service.ceiling import Ceiling
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Attempt:
     key: the key under which the ledger keeps it.
     again: whether to pay again for an answer that was lost.
     period: seconds until the first time at which it may be answered.
-    largest: the largest loss that one question may have.
+    largest: the most that one question may cost.
     started: when it was admitted, by the monotonic clock.
     number: of its entry in the ledger, once it has one.
     replayed: whether its answer was kept before.
@@ -42,7 +42,7 @@ class Attempt:
     key: str
     again: bool
     period: float
-    largest: Loss | None = None
+    largest: Ceiling | None = None
     started: float = field(default_factory=time.monotonic)
     number: int | None = None
     replayed: bool = False
@@ -101,7 +101,8 @@ class PacedLedger(Ledger):
         **__: Any,
     ) -> Iterator[Any]:
         """Charge an attempt, as a budget charges a question: by the key of the attempt."""
-        require_small(cost.loss, attempt.largest)
+        if attempt.largest is not None:
+            attempt.largest.require(cost)
         reserved = self.reserve(
             dataset,
             cost,
@@ -152,12 +153,6 @@ class PacedLedger(Ledger):
         with self._reading() as rows:
             entry = rows.entry(charge.number)
         return entry is not None and self._is_held(charge.number, entry[0])
-
-
-def require_small(loss: Loss, largest: Loss | None) -> None:
-    """Refuse a loss that is larger than the manifest allows for one question."""
-    if largest is not None and not loss <= largest:
-        raise too_expensive(f"One question may cost at most {largest!r}.")
 
 
 class _Waiting:

@@ -41,6 +41,7 @@ from discreet import (
 )
 from discreet.ledger.address import read_address
 from discreet.questions import QUESTIONS as CLASSES
+from discreet.service.ceiling import Ceiling
 from discreet.service.problems import NAME, NAME_RULE, first_mistake
 from discreet.service.questions import QUESTIONS, Exact, make_loss
 
@@ -183,6 +184,13 @@ class Dataset(_Part):
     ask: list[str] = []
     column: dict[str, Column]
     share: dict[str, Budget] = {}
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """The most that one question may cost; None where anything may."""
+        if self.largest_question is None:
+            return None
+        return Ceiling(self.largest_question.loss, self.budget.loss)
 
 
 class _Whole(_Part):

@@ -142,4 +142,6 @@ def _together(releases: Sequence[Release]) -> NoisyCounts | None:
     stated = [release.counts for release in releases if release.counts is not None]
     if len(stated) < len(releases):
         return None
-    return replace(stated[0], values=tuple(counts.values for counts in stated))
+    totals = tuple(counts.total for counts in stated if isinstance(counts.total, int))
+    values = tuple(counts.values for counts in stated)
+    return replace(stated[0], values=values, total=totals or None)

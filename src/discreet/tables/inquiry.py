@@ -28,6 +28,7 @@ import numpy as np
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.exact.rationals import exact_decimal
+from discreet.mechanisms.prices import Price
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Person, Unit
@@ -72,6 +73,10 @@ class Inquiry:
     def owner(self) -> str:
         """The method that was called, for error messages."""
         return f"Session.{self.what}"
+
+    def price(self, epsilon: Fraction) -> Price:
+        """What an epsilon buys in the budget that pays."""
+        return Price(self.rule, epsilon)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What several questions share: the mechanism that suits a budget, and labels of a column."""
+"""What several questions share: labels of a column, and the number of people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.literals import PickName
+from discreet.mechanisms.correlated_counts import CorrelatedCounts
+from discreet.mechanisms.count_lists import CountList
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.counted_selection import CountedSelection
+from discreet.mechanisms.histogram_top_k import NoisyList
+from discreet.randomness.chance import Bits
+from discreet.release import Release
 from discreet.tables.candidates import read_labels, require_kind
+from discreet.tables.counting import count_persons
+from discreet.tables.inquiry import Inquiry
 from discreet.tables.items import Items
 from discreet.tables.table import Table
 
@@ -22,3 +31,20 @@ def labels_for(table: Table, items: Items, candidates: Sequence[Any], owner: str
     labels = read_labels(candidates, "candidates", owner)
     require_kind(labels, items.column, items.kind(table), owner)
     return labels
+
+
+def people_for(noise: CountNoise, inquiry: Inquiry) -> int | None:
+    """How many people there are, where noise that the counts share needs it."""
+    if not isinstance(noise, CorrelatedCounts):
+        return None
+    # everybody with a row that counts: docs/proofs/correlated-counts.md#the-number-of-people
+    return count_persons(inquiry.table, inquiry.unit)
+
+
+def released(
+    made: CountList, counts: Sequence[int], inquiry: Inquiry, bits: Bits | None
+) -> Release:
+    """The list of these counts."""
+    if isinstance(made, (NoisyList, CountedSelection)):
+        return made.release(counts, people=people_for(made.noise, inquiry), bits=bits)
+    return made.release(counts, bits=bits)
