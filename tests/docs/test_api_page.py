@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 from pathlib import Path
 
-from public import PUBLIC
+from public_names import PUBLIC
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location(
