@@ -129,7 +129,7 @@ class TestContract:
         assert (
             eval(
                 repr(mechanism),
-                PUBLIC,
+                dict(PUBLIC),
             )
             == mechanism
         )
