@@ -50,7 +50,7 @@ _ANALYSES = {
 
 def ours(counts: Counts) -> dict[str, Answer]:
     """Our analyses, one by one; `compose` runs all of them and takes the smallest that is valid."""
-    losses = Losses.read(counts, "benchmark")
+    losses = Losses.read(counts)
 
     def answer(name: str) -> float | None:
         found = _ANALYSES[name](losses, DELTA)
@@ -83,7 +83,7 @@ def bracket(counts: Counts) -> tuple[float, float, Fraction]:
     From below: the last multiple of the step where delta is surely above the target, or the
     non-adaptive optimum.
     """
-    losses = Losses.read(counts, "benchmark")
+    losses = Losses.read(counts)
     curve = adaptive_grid.curve_for(losses.counts, analyses._reach(losses, delta=DELTA))
     assert curve is not None
     high = curve.epsilon(DELTA)

@@ -362,7 +362,7 @@ def columns(persons: int = 10_000) -> dict[str, NDArray[np.float64]]:
 
 def quantiles_cells(quick: bool) -> Iterator[Cell]:
     """Quantiles: how many people each is off its rank, on average."""
-    grid = read_points((0, 100), Fraction(1, 4), None, "benchmark")
+    grid = read_points((0, 100), Fraction(1, 4), None)
     for name, budget in BUDGETS.items():
         price = Price(BudgetRule.of(budget), EPSILON)
         for shares in ((Fraction(1, 2),), *(_even(parts) for parts in (4, 10, 20))):

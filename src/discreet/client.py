@@ -23,6 +23,7 @@ from discreet.errors import (
     ParameterError,
     ReservationLostError,
     ServiceError,
+    called_as,
     escaped,
 )
 from discreet.questions import (
@@ -73,12 +74,12 @@ computer: a key must not travel in clear. Got 'http://example.org'.
         rule = "https, or http on this computer: a key must not travel in clear"
         named = isinstance(url, str) and "@" in url
         hint = "Leave the user and the password out: the key says who asks." if named else ""
-        raise ParameterError("connect", "url", rule, url, hint)
+        raise ParameterError("url", rule, url, hint, owner="connect")
     if not isinstance(key, str) or not key.startswith("dsc_") or not key.isascii():
-        raise ParameterError("connect", "key", 'text that begins with "dsc_"', "another")
+        raise ParameterError("key", 'text that begins with "dsc_"', "another", owner="connect")
     if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:
         rule = f"a number of seconds, greater than 0 and at most {_LONGEST}"
-        raise ParameterError("connect", "timeout", rule, timeout)
+        raise ParameterError("timeout", rule, timeout, owner="connect")
     return Connection(url.rstrip("/"), key, timeout)
 
 
@@ -277,9 +278,10 @@ def _body(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
     for each in question.parameters:
         if each.name in body and each.name != "where" and each.not_over_http:
             got = getattr(question, each.name)
-            raise ParameterError(owner, each.name, "left out", got, each.not_over_http)
+            raise ParameterError(each.name, "left out", got, each.not_over_http, owner=owner)
     if "where" in body:
-        body["where"] = filters_of(question.rows()[0], "where", owner)
+        with called_as(owner):
+            body["where"] = filters_of(question.rows()[0], "where")
     return body | {name: _plain(value) for name, value in options.items() if value is not None}
 
 

@@ -35,8 +35,10 @@ from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
 from functools import wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from numbers import Number
-from typing import Any, ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any, ParamSpec, Self, TypeVar
 
 __all__ = [
     "BudgetClosedError",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 Read = TypeVar("Read")
+Asked = TypeVar("Asked", bound=Callable[..., Any])
 Called = ParamSpec("Called")
 
 
@@ -70,28 +73,63 @@ class DiscreetError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
-class ParameterError(DiscreetError, ValueError):
+class InputError(DiscreetError):
+    """What was given cannot be used; nothing was drawn and nothing was charged.
+
+    Whoever refuses knows the parameter. Who was called is added on the way out, by
+    `public_function`, `public_class` or `called_as`.
+
+    name: of the parameter. owner: who was called; empty as long as nobody said.
+    """
+
+    name: str
+    owner: str
+    _certain = False
+
+    def called(self, owner: str, parameters: Collection[str] = ()) -> Self:
+        """Name who was called. The outermost caller counts: of those whose own parameter it is,
+        if there are any.
+        """
+        own = self.name in parameters
+        if own or not (self.owner and self._certain):
+            self._rename(owner, parameters)
+            self._certain = own
+        return self
+
+    def _rename(self, owner: str, parameters: Collection[str]) -> None:
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        if owner := (state or {}).get("owner"):
+            self._rename(owner, ())
+
+
+class ParameterError(InputError, ValueError):
     """A public parameter breaks its rule; nothing was drawn and nothing was charged."""
 
-    def __init__(self, owner: str, name: str, rule: str, got: object, hint: str = "") -> None:
+    def __init__(
+        self, name: str, rule: str, got: object, hint: str = "", *, owner: str = ""
+    ) -> None:
         self.owner, self.name, self.rule, self.hint = owner, name, rule, hint
+        self._certain = bool(owner)
         # What was handed over by mistake must not travel with the error either.
         self.got = got if _is_public(got) else Hidden(shown(got))
-        message = f"The '{name}' parameter of {owner} must be {rule}. Got {shown(got)}."
+        whose = f" of {owner}" if owner else ""
+        message = f"The '{name}' parameter{whose} must be {rule}. Got {shown(got)}."
         super().__init__(f"{message} {hint}" if hint else message)
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.owner, self.name, self.rule, self.got, self.hint)
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, self.rule, self.got, self.hint), {"owner": self.owner}
 
-    def at(self, owner: str, parameters: Collection[str]) -> ParameterError:
-        """The same complaint as the caller of `owner` has to hear it, who knows only
-        its parameters: a hint that recommends another one is left out.
-        """
-        if self.name not in parameters:
-            return self
-        recommended = _RECOMMENDED.findall(self.hint)
-        hint = self.hint if set(recommended) <= set(parameters) else ""
-        return type(self)(owner, self.name, self.rule, self.got, hint)
+    def _rename(self, owner: str, parameters: Collection[str]) -> None:
+        # a caller knows only its own parameters: no hint recommends another one
+        strange = self.name in parameters and not self._recommended <= set(parameters)
+        hint = "" if strange else self.hint
+        ParameterError.__init__(self, self.name, self.rule, self.got, hint, owner=owner)
+
+    @property
+    def _recommended(self) -> set[str]:
+        return set(_RECOMMENDED.findall(self.hint))
 
 
 # as in acknowledge='...'
@@ -102,8 +140,24 @@ class ParameterTypeError(ParameterError, TypeError):
     """A public parameter is not the right kind of thing."""
 
 
-class ScoresError(DiscreetError, ValueError):
-    """The scores cannot be used. The message names the rule, never a score."""
+class ScoresError(InputError, ValueError):
+    """The scores cannot be used. The message names the rule, never a score.
+
+    name: what the rule is about, such as "scores"; then the message begins with that and
+        with who was called.
+    """
+
+    def __init__(self, rule: str, name: str = "", *, owner: str = "") -> None:
+        self.owner, self.rule, self.name = owner, rule, name
+        self._certain = bool(owner)
+        whose = f" of {owner}" if owner else ""
+        super().__init__(f"The '{name}'{whose} {rule}" if name else rule)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.rule, self.name), {"owner": self.owner}
+
+    def _rename(self, owner: str, parameters: Collection[str]) -> None:
+        ScoresError.__init__(self, self.rule, self.name, owner=owner)
 
 
 class ScoresTypeError(ScoresError, TypeError):
@@ -283,9 +337,7 @@ def read_each(read: Callable[[Any], Read], values: Iterable[Any]) -> list[Read]:
         try:
             result.append(read(value))
         except ParameterError as error:
-            wrong = type(error)(
-                error.owner, error.name, error.rule, Hidden(type_name(value)), error.hint
-            )
+            wrong = type(error)(error.name, error.rule, Hidden(type_name(value)), error.hint)
             break
     # Raised out here, so that the first complaint, which shows the element, does not hang on to it.
     if wrong is not None:
@@ -300,12 +352,12 @@ def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
 
 
 def public_function(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
-    """A function that callers know by the name `owner`: errors about its parameters
+    """A function that callers know by the name `owner`: refusals of its parameters
     name it, and not what it is made of inside.
 
     >>> @public_function("Session.mode")
     ... def mode(epsilon):
-    ...     raise ParameterError("PermuteAndFlip", "epsilon", "positive", epsilon)
+    ...     raise ParameterError("epsilon", "positive", epsilon)
     >>> try:
     ...     mode(-1)
     ... except ParameterError as error:
@@ -320,35 +372,71 @@ def public_function(owner: str) -> Callable[[Callable[Called, Read]], Callable[C
         def called(*args: Called.args, **kwargs: Called.kwargs) -> Read:
             try:
                 return function(*args, **kwargs)
-            except ParameterError as error:
-                wrong = error.at(owner, parameters)
-            # Raised out here, so that there is one complaint and not two.
-            raise wrong
+            except InputError as error:
+                # without the frames inside, which hold what was given
+                raise error.called(owner, parameters).with_traceback(None) from None
 
         return called
 
     return named
 
 
+def public_class(declared: type[Read]) -> type[Read]:
+    """A class that callers know by its name: refusals of its constructor and of its public
+    methods name the class of the object.
+    """
+    for name, function in list(vars(declared).items()):
+        known = name == "__init__" or not (name[0] == "_" or hasattr(function, _INSIDE))
+        if known and isinstance(function, FunctionType):
+            code = unwrap(function).__code__
+            # what takes nothing but the object has nothing to refuse
+            if code.co_argcount + code.co_kwonlyargcount > 1 or code.co_flags & _MORE_ARGUMENTS:
+                setattr(declared, name, in_own_name(function))
+    return declared
+
+
+_MORE_ARGUMENTS = CO_VARARGS | CO_VARKEYWORDS
+_INSIDE = "_called_inside"
+
+
+def called_inside(method: Asked) -> Asked:
+    """A method that `public_class` leaves as it is: it is called where a microsecond counts, and
+    there its caller, or itself, says who was called.
+    """
+    setattr(method, _INSIDE, True)
+    return method
+
+
+def in_own_name(method: Callable[Called, Read]) -> Callable[Called, Read]:
+    """A method whose refusals name the class of the object."""
+
+    @wraps(method)
+    def called(*args: Called.args, **kwargs: Called.kwargs) -> Read:
+        try:
+            return method(*args, **kwargs)
+        except InputError as error:
+            raise error.called(type(args[0]).__name__).with_traceback(None) from None
+
+    return called
+
+
 @contextmanager
-def called_as(owner: str, parameters: Collection[str]) -> Generator[None, None, None]:
-    """Let refusals of these parameters name who was called. The outermost caller counts.
+def called_as(owner: str, parameters: Collection[str] = ()) -> Generator[None, None, None]:
+    """Let refusals name who was called. The outermost one whose parameter it is counts.
 
     The error itself is renamed, so there is one complaint and not two.
 
     >>> try:
     ...     with called_as("Session.mode", ["epsilon"]):
-    ...         raise ParameterError("the question", "epsilon", "positive", -1)
+    ...         raise ParameterError("epsilon", "positive", -1)
     ... except ParameterError as error:
     ...     print(error)
     The 'epsilon' parameter of Session.mode must be positive. Got -1.
     """
     try:
         yield
-    except ParameterError as error:
-        named = error.at(owner, parameters)
-        if named is not error:
-            ParameterError.__init__(error, owner, named.name, named.rule, named.got, named.hint)
+    except InputError as error:
+        error.called(owner, parameters)
         raise
 
 

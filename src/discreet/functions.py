@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from discreet.errors import ParameterError, parameters_of, public_function
+from discreet.errors import InputError, ParameterError, parameters_of, public_function
 from discreet.exact.rationals import Number, require_flag
 from discreet.literals import (
     MechanismName,
@@ -101,23 +101,20 @@ def select(
         "acknowledge": acknowledge,
     }
     try:
-        if with_counts is not False and require_flag(with_counts, "with_counts", "select"):
+        if with_counts is not False and require_flag(with_counts, "with_counts"):
             for name, value in (("with_gap", with_gap or None), ("gap_step", gap_step)):
                 if value is not None:
-                    raise ParameterError(
-                        "select", name, "left out where counts are asked for", value
-                    )
-            return make_counted(mechanism, epsilon, "select", **stated).release(scores, bits=bits)
+                    raise ParameterError(name, "left out where counts are asked for", value)
+            return make_counted(mechanism, epsilon, **stated).release(scores, bits=bits)
         try:
             made = _remembered(mechanism, epsilon, **stated)
         except TypeError:
             # something that cannot be a dictionary key: say what is wrong with it
             made = make_mechanism(mechanism, epsilon, **stated)
-        return made.release(scores, with_gap=with_gap, gap_step=gap_step, bits=bits)
-    except ParameterError as error:
-        # As `door` does it, but here, where a call takes microseconds and is made in loops.
-        wrong = error.at("select", parameters_of(select))
-    raise wrong
+        return made._release(scores, with_gap, gap_step, bits)
+    except InputError as error:
+        # as `public_function` does it, but here, where a call takes microseconds
+        raise error.called("select", parameters_of(select)).with_traceback(None) from None
 
 
 @public_function("top_k")
@@ -182,7 +179,7 @@ def top_k(
         "method": method,
         "objective": objective,
         "acknowledge": acknowledge,
-        "with_counts": require_flag(with_counts, "with_counts", "top_k"),
+        "with_counts": require_flag(with_counts, "with_counts"),
     }
     try:
         made = _remembered_list(**stated)
@@ -230,18 +227,16 @@ def top_k_unknown_domain(
     >>> top_k_unknown_domain(counts, k=3, epsilon=1, delta=1e-6, limit=30, bits=SeededBits(1)).value
     ['cats', 'dogs']
     """
-    owner = "top_k_unknown_domain"
     request = ListRequest(
         k=k,
         epsilon=epsilon,
-        delta=positive_delta(delta, owner),
+        delta=positive_delta(delta),
         items_per_person=items_per_person,
         # counts of persons: docs/proofs/unknown-domain.md
         sensitivity=1,
         monotonic=True,
         acknowledge=acknowledge,
-        with_counts=require_flag(with_counts, "with_counts", owner),
-        owner=owner,
+        with_counts=require_flag(with_counts, "with_counts"),
     )
     return make_unknown(request, limit).release(counts, bits=bits)
 
@@ -293,8 +288,7 @@ def quantile(
     >>> quantile(ages, q=0.5, points=[18, 25, 40, 65], epsilon=2, bits=SeededBits(1)).value
     40
     """
-    owner = "quantile"
-    share, grid = read_share(q, owner), read_points(bounds, step, points, owner, most=MOST_POINTS)
+    share, grid = read_share(q), read_points(bounds, step, points, most=MOST_POINTS)
     made = OneQuantile(
         q=share,
         epsilon=epsilon,
@@ -302,8 +296,8 @@ def quantile(
         mechanism=mechanism,
         acknowledge=acknowledge,
     )
-    chance = read_bits(bits, owner)
-    return made.release(read_cells(values, grid, owner), grid, chance)
+    chance = read_bits(bits)
+    return made.release(read_cells(values, grid), grid, chance)
 
 
 @public_function("quantiles")
@@ -354,10 +348,9 @@ def quantiles(
     >>> len(release.value), release.value == sorted(release.value)
     (3, True)
     """
-    owner = "quantiles"
-    grid = read_points(bounds, step, points, owner, most=MOST_POINTS)
+    grid = read_points(bounds, step, points, most=MOST_POINTS)
     made = ManyQuantiles(
-        q=read_shares(q, owner),
+        q=read_shares(q),
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
@@ -365,5 +358,5 @@ def quantiles(
         grid_size=grid.size,
         acknowledge=acknowledge,
     )
-    chance = read_bits(bits, owner)
-    return made.release(read_cells(values, grid, owner), grid, chance)
+    chance = read_bits(bits)
+    return made.release(read_cells(values, grid), grid, chance)

@@ -89,6 +89,7 @@ def fit_linear(
 
 
 @public_function("fit_logistic")
+@public_function("fit_logistic")
 def fit_logistic(
     rows: Any,
     labels: Any,
@@ -154,15 +155,15 @@ def fit_logistic(
         acknowledge=acknowledge,
     )
     if not isinstance(classes, (tuple, list)) or len(classes) != 2:
-        raise ParameterTypeError("fit_logistic", "classes", "a pair of labels", classes)
+        raise ParameterTypeError("classes", "a pair of labels", classes)
     if not all(map(_is_label, classes)):
         rule = "two labels that rows can be compared with, so not NaN"
-        raise ParameterError("fit_logistic", "classes", rule, shown_pair(classes))
+        raise ParameterError("classes", rule, shown_pair(classes))
     if classes[0] == classes[1]:
-        raise ParameterError("fit_logistic", "classes", "two different labels", classes[0])
-    require_classes_of_type(labels, classes, "fit_logistic")
-    size = len(read_rows(rows, "rows", "fit_logistic"))
-    column = read_column(labels, size, "labels", "fit_logistic")
+        raise ParameterError("classes", "two different labels", classes[0])
+    require_classes_of_type(labels, classes)
+    size = len(read_rows(rows, "rows"))
+    column = read_column(labels, size, "labels")
     return mechanism.release(rows, _signs(column, classes), bits=bits)
 
 

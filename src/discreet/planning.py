@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import Accuracy
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import Number, choice, count, is_whole
 from discreet.literals import MechanismName, TopKMethod
 from discreet.mechanisms.accuracy_planner import (
@@ -57,6 +57,7 @@ _SHOWN = 5
 _LARGEST = 2**63 - 1
 
 
+@public_function("made_up_counts")
 def made_up_counts(shape: str, *, candidates: int, persons: int) -> dict[str, int]:
     """Made-up numbers of persons for each candidate, by a formula.
 
@@ -69,9 +70,8 @@ def made_up_counts(shape: str, *, candidates: int, persons: int) -> dict[str, in
     >>> made_up_counts("winner", candidates=3, persons=100)
     {'candidate 1': 50, 'candidate 2': 25, 'candidate 3': 25}
     """
-    owner = "made_up_counts"
-    choice(shape, SHAPES, "shape", owner)
-    size, people = count(candidates, "candidates", owner), count(persons, "persons", owner)
+    choice(shape, SHAPES, "shape")
+    size, people = count(candidates, "candidates"), count(persons, "persons")
     shares = {
         "zipf": [Fraction(1, place) for place in range(1, size + 1)],
         "flat": [Fraction(1)] * size,
@@ -145,6 +145,7 @@ class Preview:
         return card(f"{self.draws:,} simulated answers", table(head, rows), promised)
 
 
+@public_function("preview")
 def preview(
     counts: Mapping[Any, int],
     *,
@@ -177,16 +178,15 @@ def preview(
     >>> seen.examples[0].seeded, seen.chosen["candidate 1"] > 990
     (True, True)
     """
-    owner = "preview"
-    scores = _read_counts(counts, owner)
+    scores = _read_counts(counts)
     of_lists = {"delta": delta, "limit": limit, "items_per_person": items_per_person}
-    _require_used(k, of_lists | {"method": None if method == "auto" else method}, mechanism, owner)
-    draws, bits = count(draws, "draws", owner), SeededBits(seed)
-    rule = None if budget is None else budget_rule(budget, owner)
+    _require_used(k, of_lists | {"method": None if method == "auto" else method}, mechanism)
+    draws, bits = count(draws, "draws"), SeededBits(seed)
+    rule = None if budget is None else budget_rule(budget)
     labels = list(counts)
     if k is None:
         # as in Session.mode
-        exact = read_epsilon(epsilon, None, owner)
+        exact = read_epsilon(epsilon, None)
         # without a budget, epsilons add up
         usual = "permute-and-flip" if rule is None else Price(rule, exact).mechanism
         pick = mechanism or usual
@@ -209,9 +209,8 @@ def preview(
             sensitivity=1,
             monotonic=True,
             method=method,
-            price=None if rule is None else Price(rule, read_epsilon(epsilon, None, owner)),
+            price=None if rule is None else Price(rule, read_epsilon(epsilon, None)),
             candidates=scores.size,
-            owner=owner,
         )
         ranked, told = _ranked(request, scores.size, limit)
         # noise that the counts share needs a number of people; which one makes no difference
@@ -231,27 +230,27 @@ def preview(
     )
 
 
-def _read_counts(counts: Mapping[Any, int], owner: str) -> NDArray[np.int64]:
+def _read_counts(counts: Mapping[Any, int]) -> NDArray[np.int64]:
     """The counts alone. A wrong one is not shown: it may be of real data by mistake."""
     if not isinstance(counts, Mapping):
-        raise ParameterTypeError(owner, "counts", "a mapping from label to count", counts)
+        raise ParameterTypeError("counts", "a mapping from label to count", counts)
     found = list(counts.values())
     if not found or not all(is_whole(each) and 0 <= each <= _LARGEST for each in found):
         rule = "one or more whole numbers from 0 to 2^63 - 1"
-        raise ParameterError(owner, "counts", rule, "others" if found else "none")
+        raise ParameterError("counts", rule, "others" if found else "none")
     return np.array(found, dtype=np.int64)
 
 
 def _require_used(
-    k: int | None, of_lists: Mapping[str, Any], mechanism: MechanismName | None, owner: str
+    k: int | None, of_lists: Mapping[str, Any], mechanism: MechanismName | None
 ) -> None:
     """Refuse what the question would not look at, which would seem to make no difference."""
     if k is not None and mechanism is not None:
         hint = "A list has a method in its place."
-        raise ParameterError(owner, "mechanism", "left out where k is given", mechanism, hint)
+        raise ParameterError("mechanism", "left out where k is given", mechanism, hint)
     for name, given in of_lists.items():
         if k is None and given not in (None, 0):
-            raise ParameterError(owner, name, "left out unless k is given", given)
+            raise ParameterError(name, "left out unless k is given", given)
 
 
 def _ranked(request: ListRequest, candidates: int, limit: int | None) -> tuple[Ranked, Accuracy]:

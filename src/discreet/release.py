@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.accuracy import Accuracy
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import read_written
 from discreet.privacy.loss import Loss, loss_from_dict
 from discreet.rendering.picture import Picture
@@ -134,6 +134,7 @@ class Release:
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
     counts: NoisyCounts | None = None
 
+    @public_function("Release.to_json")
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
         value = pairs_of(self.value) if "by" in (self.asked or {}) else self.value
@@ -234,6 +235,7 @@ class Release:
         return card(self._titled(), table(headings, rows), *told, warning=warning)
 
     @classmethod
+    @public_function("Release.from_json")
     def from_json(cls, text: str) -> Release:
         """Read what `to_json` wrote."""
         try:
@@ -268,7 +270,7 @@ class Release:
             RecursionError,
         ) as error:
             rule = f"what Release.to_json wrote, in format {_FORMAT}"
-            raise ParameterError("Release.from_json", "text", rule, text) from error
+            raise ParameterError("text", rule, text) from error
         return cls(**{name: fields[name] for name in cls.__slots__})
 
 
@@ -306,7 +308,6 @@ def _plain(value: Any) -> Any:
         if type(value) is kind and not endless:
             return {mark: write(value)}
     raise ParameterTypeError(
-        "Release.to_json",
         "value",
         "made of text, numbers, dates, lists and tuples",
         value,

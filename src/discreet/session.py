@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as, public_function
 from discreet.exact.rationals import Number, require_flag
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
@@ -114,6 +114,7 @@ class Session:
     4
     """
 
+    @public_function("Session")
     def __init__(
         self,
         table: Any,
@@ -130,15 +131,15 @@ class Session:
         time_limit: Number | None = None,
         public: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        self._facts = read_facts(public, "Session")
-        protected = read_unit(unit, "Session")
+        self._facts = read_facts(public)
+        protected = read_unit(unit)
         asked = Asked(unit=protected, table=table, table_name=table_name, table_label=table_label)
         paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
 
         def opened(source: Any) -> Table:
-            found = open_table(source, "Session", table=table_name)
+            found = open_table(source, table=table_name)
             if isinstance(protected, Person):
-                require_person(found, protected.column, "Session")
+                require_person(found, protected.column)
             return found
 
         found = opened(table)
@@ -212,6 +213,7 @@ class Session:
         """What is spent of the budget, in the unit of `remaining`."""
         return self._runner.budget.spent()
 
+    @public_function("Session.questions_left")
     def questions_left(self, *, epsilon: Number) -> int:
         """How many more questions of this epsilon fit, with the mechanism that suits the budget.
 
@@ -223,7 +225,7 @@ class Session:
         [21, 85, 2129]
         """
         budget = self._runner.budget
-        return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
+        return budget.questions_left(Cost(budget.rule.question(epsilon)))
 
     @overload
     def ask(
@@ -280,21 +282,22 @@ class Session:
         Traceback (most recent call last):
         discreet.errors.BudgetExceededError: ...
         """
-        owner = "Session.ask"
         if not isinstance(question, Question):
-            asked = [self._filled(each, owner) for each in _listed(question, owner)]
+            with called_as("Session.ask"):
+                asked = [self._filled(each) for each in _listed(question)]
             return self._runner.ask_all(asked, fresh=fresh, again=again, bits=bits)
-        one = self._filled(question, owner)
+        one = self._filled(question)
         return self._runner.ask(one, fresh=fresh, again=again, bits=bits)
 
     def _ask_charged_by(self, question: Question, charge: Charge) -> Release:
         """Ask a question anew whose cost somebody else takes from the budget."""
-        return self._runner.ask(self._filled(question, "Session.ask"), fresh=True, charge=charge)
+        return self._runner.ask(self._filled(question), fresh=True, charge=charge)
 
     @overload
     def price(self, question: Question, /, *, fresh: bool = ...) -> Price: ...
     @overload
     def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
+    @public_function("Session.price")
     def price(
         self, question: Question | Sequence[Question], /, *, fresh: bool = False
     ) -> Price | ListPrice:
@@ -311,13 +314,13 @@ class Session:
         >>> price.amount, price.fits, price.questions_left
         (0.25 epsilon, True, 3)
         """
-        owner = "Session.price"
-        require_flag(fresh, "fresh", owner)
+        require_flag(fresh, "fresh")
         if isinstance(question, Question):
-            return price_of(self._runner, self._prepared(question, owner), fresh)
-        every = [self._prepared(each, owner) for each in _listed(question, owner)]
+            return price_of(self._runner, self._prepared(question), fresh)
+        every = [self._prepared(each) for each in _listed(question)]
         return price_of_list(self._runner, every, fresh)
 
+    @public_function("Session.error_bound")
     def error_bound(
         self, question: Question, /, *, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:
@@ -337,11 +340,10 @@ class Session:
         >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
         The selected article has at most 99 readers fewer than the best one, with 95 %.
         """
-        owner = "Session.error_bound"
-        beta = read_probability(failure_probability, "failure_probability", owner)
-        accuracy = self._prepared(question, owner).accuracy
+        beta = read_probability(failure_probability, "failure_probability")
+        accuracy = self._prepared(question).accuracy
         if accuracy is None:
-            raise ParameterError(owner, "question", "one with a bound", question)
+            raise ParameterError("question", "one with a bound", question)
         return accuracy(beta)
 
     def would_fit(self, question: Question | Sequence[Question], /, *, fresh: bool = False) -> bool:
@@ -352,17 +354,17 @@ class Session:
             return self.price(question, fresh=fresh).fits
         return self.price(question, fresh=fresh).fits
 
-    def _filled(self, question: Question, owner: str) -> Question:
+    def _filled(self, question: Question) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
         if not isinstance(question, Question):
             hint = "Such as discreet.questions.Mode('article', epsilon=1)."
-            raise ParameterTypeError(owner, "question", "a question", question, hint)
+            raise ParameterTypeError("question", "a question", question, hint)
         facts = self._facts.get(getattr(question, "column", ""))
         return question.filled(facts) if facts else question
 
-    def _prepared(self, question: Question, owner: str) -> Prepared:
+    def _prepared(self, question: Question) -> Prepared:
         """A question that is checked and not asked."""
-        return self._runner.prepare(self._filled(question, owner))
+        return self._runner.prepare(self._filled(question))
 
     def history(self) -> tuple[ChargedQuestion, ...]:
         """The questions that were charged, in order."""
@@ -382,6 +384,7 @@ class Session:
     fit_logistic = asks(FitLogistic)
     fit_deepest = asks(FitDeepest)
 
+    @public_function("Session.charge")
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
         by OpenDP. Ask before that answer is drawn: what does not fit is refused.
@@ -397,17 +400,16 @@ class Session:
         >>> session.remaining()
         0.75 epsilon
         """
-        owner = "Session.charge"
         if not is_loss(loss):
-            raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
+            raise ParameterTypeError("loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
-            raise ParameterTypeError(owner, "what", "text that says what is charged", what)
-        self._runner.charge(loss, what, owner)
+            raise ParameterTypeError("what", "text that says what is charged", what)
+        self._runner.charge(loss, what)
 
 
-def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:
+def _listed(questions: Sequence[Question]) -> Sequence[Question]:
     """The questions of a list."""
     if isinstance(questions, (list, tuple)) and questions:
         return questions
     hint = "Such as discreet.questions.Mode('article', epsilon=1)."
-    raise ParameterTypeError(owner, "question", "a question, or a list of them", questions, hint)
+    raise ParameterTypeError("question", "a question, or a list of them", questions, hint)

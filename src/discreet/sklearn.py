@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import discreet
 from discreet import MissingExtraError, ParameterError
-from discreet.errors import OutdatedLibraryError, ParameterTypeError, shown_pair
+from discreet.errors import OutdatedLibraryError, ParameterTypeError, in_own_name, shown_pair
 from discreet.exact.rationals import (
     Number,
     exact_decimal,
@@ -75,9 +75,8 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         """The rows and their norm, with a public constant in one more column if there is an
         intercept.
         """
-        owner = type(self).__name__
-        norm = positive(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
-        if not require_flag(self.fit_intercept, "fit_intercept", owner):
+        norm = positive(exact_decimal(self.norm, "norm"), self.norm, "norm")
+        if not require_flag(self.fit_intercept, "fit_intercept"):
             return rows, self.norm
         constant = np.full(len(rows), nearest_float(norm))
         return np.column_stack([rows, constant]), norm * _ROOT_OF_TWO
@@ -142,12 +141,13 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
+    @in_own_name
     def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
         _warn_of_learning_steps(self)
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         if isinstance(self.classes, (tuple, list)):
-            require_classes_of_type(y, self.classes, "fit_logistic")
+            require_classes_of_type(y, self.classes)
         release = discreet.models.fit_logistic(
             rows,
             # one odd label decides the type of an array made of a list: so it states none
@@ -213,10 +213,11 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         self.norm, self.epsilon, self.radius, self.bounds = norm, epsilon, radius, bounds
         self.rho, self.ridge, self.fit_intercept = rho, ridge, fit_intercept
 
+    @in_own_name
     def fit(self, X: Any, y: Any) -> PrivateLinearRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
         _warn_of_learning_steps(self)
-        middle, half = _middle_and_half(self.bounds, type(self).__name__)
+        middle, half = _middle_and_half(self.bounds)
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         column = _column(y)
         # a cell that is no number has no target: an error would tell of it
@@ -243,12 +244,12 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         return self._scores(X)
 
 
-def _middle_and_half(bounds: Any, owner: str) -> tuple[float, float]:
+def _middle_and_half(bounds: Any) -> tuple[float, float]:
     """The middle of the bounds, and how far they are from it."""
-    low, high = lower_and_upper(bounds, owner)
+    low, high = lower_and_upper(bounds)
     if max(abs(low), abs(high)) > _FAR or high - low < 1 / _FAR:
         rule = "at most 2^200 in size, and at least 2^-200 apart"
-        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+        raise ParameterError("bounds", rule, shown_pair(bounds))
     return float((low + high) / 2), float((high - low) / 2)
 
 
@@ -344,6 +345,7 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
         self.n_components, self.epsilon, self.norm = n_components, epsilon, norm
         self.center, self.bits = center, bits
 
+    @in_own_name
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:  # noqa: N803 (scikit-learn's name)
         """Draw the subspace: one release. `y` is not looked at."""
         _warn_of_learning_steps(self)
@@ -391,13 +393,13 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
             return rows - center
 
     def _center(self, columns: int) -> NDArray[np.float64]:
-        owner, rule = type(self).__name__, "a finite number, or one for each column"
+        rule = "a finite number, or one for each column"
         try:
             center = np.asarray(0 if self.center is None else self.center, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ParameterTypeError(owner, "center", rule, self.center) from None
+            raise ParameterTypeError("center", rule, self.center) from None
         if center.shape not in ((), (columns,)) or not np.isfinite(center).all():
-            raise ParameterError(owner, "center", rule, self.center)
+            raise ParameterError("center", rule, self.center)
         return np.broadcast_to(center, (columns,))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from discreet.errors import ParameterTypeError
+from discreet.errors import ParameterTypeError, public_class
 
 
+@public_class
 class SeededBits:
     """Bits that are the same for the same seed, on every machine and in every version.
     **Never use them for a real release.**
@@ -23,7 +24,7 @@ class SeededBits:
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise ParameterTypeError("SeededBits", "seed", "a whole number", seed)
+            raise ParameterTypeError("seed", "a whole number", seed)
         self._key = hashlib.blake2b(str(seed).encode()).digest()
         self._block, self._pool, self._available = 0, 0, 0
 

@@ -862,7 +862,7 @@ def test_a_time_that_is_far_away_is_nobody_else(shape):
         kind = pyarrow.timestamp(unit, zone)
         cells = pyarrow.array([1, 2, far], pyarrow.int64()).view(kind)
         arrow = pyarrow.table({"x": shapes[shape](cells), "v": [1, 2, 3]})
-        table = open_table(arrow, "test").having(["x", "v"])
+        table = open_table(arrow).having(["x", "v"])
         prices = [Fraction(1), Fraction(2), Fraction(3)]
         assert count_bins(table, Person("x"), "v", prices, "max") == [0, 1, 1, 0], kind
 
@@ -1042,7 +1042,7 @@ def test_bytes_that_are_no_text_on_polars(shape):
     ]
     check(table(), table(no_text()), *asks)
     check(table(), table(no_text()), lambda s: s.count(epsilon=1e-9), person="x")
-    found = count_items(open_table(table(no_text()), "test"), Person("p"), Items("x"), 9)
+    found = count_items(open_table(table(no_text())), Person("p"), Items("x"), 9)
     assert dict(found) == {"a": 1, "é": 1, "😀": 1}
 
 

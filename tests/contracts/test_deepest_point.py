@@ -31,7 +31,7 @@ def mechanism(sizes=SIZES, **given):
 
 def boxes(points, sizes=SIZES):
     table = np.array(points, dtype=float).reshape(len(points), len(sizes))
-    return mechanism(sizes)._boxes(table, "Example")
+    return mechanism(sizes)._boxes(table)
 
 
 def data_sets(sizes, most):

@@ -22,7 +22,7 @@ from discreet.tables.vectors import moment_of
 from discreet.testing import SeededBits
 
 COLUMNS = ["height", "weight"]
-GRID = RowGrid.of(1, "test")
+GRID = RowGrid.of(1)
 INFINITE = float("inf")
 
 
@@ -167,11 +167,11 @@ def test_a_person_has_the_label_of_most_of_their_rows():
         }
     )
     found = vectors.Vectors(
-        table=open_table(table, "test"),
+        table=open_table(table),
         unit=Person("person"),
         axes=[vectors.Axis(column="height", step=Fraction(1, 16))],
         rule="mean",
-        sign=fits._sign(open_table(table, "test"), "said", ("no", "yes")),
+        sign=fits._sign(open_table(table), "said", ("no", "yes")),
     )
     entries, signs = found.read()
     assert list(zip(entries[:, 0].tolist(), signs.tolist(), strict=True)) == [
@@ -208,10 +208,8 @@ def with_person(rows, person=1000, beside=PEOPLE):
 
 
 def moment(table, rule):
-    axes = vectors.scaled_axes(COLUMNS, None, None, step=GRID.step, most=MOST_STEPS, owner="test")
-    persons = vectors.Vectors(
-        table=open_table(table, "test"), unit=Person("person"), axes=axes, rule=rule
-    )
+    axes = vectors.scaled_axes(COLUMNS, None, None, step=GRID.step, most=MOST_STEPS)
+    persons = vectors.Vectors(table=open_table(table), unit=Person("person"), axes=axes, rule=rule)
     return moment_of(persons, GRID)
 
 

@@ -554,7 +554,7 @@ class TestChoice:
 
     @pytest.mark.parametrize(("monotonic", "span"), [(True, 3), (False, 6)])
     def test_a_pick_with_its_count_has_half_for_each(self, monotonic, span):
-        made = make_counted("exponential", 1, "test", sensitivity=3, monotonic=monotonic)
+        made = make_counted("exponential", 1, sensitivity=3, monotonic=monotonic)
         half = Fraction(1, 2)
         assert Fraction(str(made.one_picked.rate)) == half / span
         assert (made.noise.epsilon, made.noise.sensitivity) == (half, 3)

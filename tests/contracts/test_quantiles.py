@@ -603,7 +603,7 @@ class TestBetweenPoints:
 
         monkeypatch.setattr(quantiles, "Paths", Watched)
         made = ManyQuantiles(q=(HALF,), epsilon=1, method=method, grid_size=POINTS)
-        grid = read_grid((0, POINTS - 1), 1, "test")
+        grid = read_grid((0, POINTS - 1), 1)
         made.release(self.cells([ONE]), grid, Chance(SeededBits(1)))
         assert rates == [HALF]
         rates.clear()

@@ -21,7 +21,7 @@ EPSILON = Fraction(3, 2)
 ONE = {"epsilon": EPSILON, "sensitivity": 1}
 COUNTS = {**ONE, "monotonic": True}
 LOCAL = {"epsilon": EPSILON}
-ROWS = read_shares([0.25, 0.5, 0.75], "test")
+ROWS = read_shares([0.25, 0.5, 0.75])
 
 STATED = {
     "exponential": (discreet.mechanisms.ExponentialMechanism(**ONE), BoundedRange),

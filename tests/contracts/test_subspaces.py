@@ -46,7 +46,7 @@ def squares(moment, direction):
 def test_no_row_moves_a_density_on_the_circle_by_more_than_epsilon(epsilon, norm):
     """In two columns the normaliser is a Bessel function: log densities to 200 bits."""
     made = mechanism(epsilon=epsilon, norm=norm)
-    grid = RowGrid.of(norm, "test")
+    grid = RowGrid.of(norm)
     far = float(norm)
     rows = grid.read(np.array([[far, 0], [0, far], [far, far], [-far / 2, far / 3], [0, 0]]))
     bases = [second_moment(rows[list(chosen)]) for chosen in ([], [0], [0, 1, 2], [3, 3, 0])]
@@ -77,7 +77,7 @@ def test_no_row_moves_a_density_on_the_circle_by_more_than_epsilon(epsilon, norm
 def test_the_range_is_reached():
     """The loss could not be smaller: along and across one row the odds move by epsilon."""
     made = mechanism(epsilon=2, norm=1)
-    moment = second_moment(RowGrid.of(1, "test").read(np.array([[1.0, 0.0]])))
+    moment = second_moment(RowGrid.of(1).read(np.array([[1.0, 0.0]])))
     assert made.rate * (squares(moment, (1, 0)) - squares(moment, (0, 1))) == 2
 
 
@@ -86,7 +86,7 @@ def test_no_row_moves_a_density_on_a_sphere_by_more_than_epsilon(axes):
     """Rows along the axes, so that the normaliser has a series with a certain tail."""
     epsilon = Fraction(3, 2)
     made = mechanism(epsilon=epsilon, norm=1)
-    whole = RowGrid.of(1, "test").longest ** 2
+    whole = RowGrid.of(1).longest ** 2
 
     def log_density(counts, point):
         weights = [made.rate * whole * count for count in counts]
@@ -120,7 +120,7 @@ def test_one_row_moves_all_subspaces_within_one_epsilon(k):
     """The score of a whole subspace has the range of one row, whatever its dimension."""
     made = mechanism(k=k, epsilon=1)
     random = np.random.default_rng(k)
-    rows = RowGrid.of(1, "test").read(random.normal(size=(40, 4)))
+    rows = RowGrid.of(1).read(random.normal(size=(40, 4)))
     for row in rows:
         moment = np.outer(row, row).astype(object)
         for _ in range(5):
@@ -322,7 +322,7 @@ def test_covariance_tells_sums_along_orthogonal_directions():
     sums = np.array([total for total, _ in release.value])
     basis = np.array([direction for _, direction in release.value])
     assert np.abs(basis @ basis.T - np.eye(3)).max() < 1e-7
-    whole = second_moment(RowGrid.of(1, "test").read(rows)).astype(float) / 4.0**16
+    whole = second_moment(RowGrid.of(1).read(rows)).astype(float) / 4.0**16
     truth = np.einsum("ij,jk,ik->i", basis, whole, basis)
     # noise of scale 2/8, so 12 scales are 3; beyond that less than once in 10^4
     assert np.abs(sums - truth).max() < 3
@@ -340,7 +340,7 @@ def test_covariance_of_a_few_directions(k):
 def test_all_sums_together_move_by_no_more_than_the_noise_expects():
     """Exactly, for random released directions and random rows."""
     random = np.random.default_rng(2)
-    grid = RowGrid.of(1, "test")
+    grid = RowGrid.of(1)
     for _ in range(20):
         basis = directions_of((np.eye(4) * 2**30).astype(np.int64).astype(object), 3)
         basis = np.rint(np.linalg.qr(random.normal(size=(4, 3)))[0].T * 2**30)
@@ -388,7 +388,7 @@ def test_the_directions_of_a_covariance_share_half_of_epsilon(monkeypatch, k, dr
     monkeypatch.setattr(covariance, "SubspaceSampler", Spy)
     CovarianceMechanism(epsilon=3, norm=1, k=k).release(np.zeros((2, 3)), bits=SeededBits(1))
     assert len(rates) == drawn
-    assert sum(rates) * RowGrid.of(1, "test").longest ** 2 == Fraction(3, 2)
+    assert sum(rates) * RowGrid.of(1).longest ** 2 == Fraction(3, 2)
     # and that is what a session is told to pay for
     each, half = BoundedRange(Fraction(3, 2) / drawn), PureDP(Fraction(3, 2))
     assert CovarianceMechanism(epsilon=3, norm=1, k=k).losses(columns=3) == {each: drawn, half: 1}

@@ -779,7 +779,7 @@ class TestLimitedDomain:
         monkeypatch.setattr(limited, "_die", die)
         counts, k, limit = DOMAINS[case]
         domain = LimitedDomain(BoundedRange(1), HALF, limit, items)
-        read = read_counts(list(counts), "Test")
+        read = read_counts(list(counts))
         reached, rest = distribution(lambda tape: tuple(domain.draw(read, k, tape)), 3e-5)
         assert rest < 0.04
         height = arb(fmpq(domain.height.numerator, domain.height.denominator))
@@ -796,7 +796,7 @@ class TestLimitedDomain:
         # so that such a place wins often, which a certified height makes unlikely
         monkeypatch.setattr(limited, "_height", lambda *_: ONE)
         domain = LimitedDomain(BoundedRange(1), HALF, limit, None)
-        read = read_counts(list(counts), "Test")
+        read = read_counts(list(counts))
         reached, rest = distribution(lambda tape: tuple(domain.draw(read, k, tape)), 3e-5)
         assert rest < 0.04
         ideal = limited_domain(counts or (0,), k, limit, ONE, arb(1))
@@ -807,7 +807,7 @@ class TestLimitedDomain:
         domain = LimitedDomain(BoundedRange(1), HALF, 3, None)
         for counts in ([], {}, np.array([])):
             reached, rest = distribution(
-                lambda tape, c=counts: tuple(domain.draw(read_counts(c, "Test"), 2, tape)), 1e-6
+                lambda tape, c=counts: tuple(domain.draw(read_counts(c), 2, tape)), 1e-6
             )
             assert set(reached) == {()}
             assert rest < 1e-3

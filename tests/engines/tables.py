@@ -346,4 +346,4 @@ def open_rows(
     from discreet.tables.opening import open_table
 
     name = "events" if engine.name == "duckdb-file" else None
-    return open_table(engine.make(rows, place), "test", table=name).having(columns)
+    return open_table(engine.make(rows, place), table=name).having(columns)

@@ -116,7 +116,7 @@ SOURCES = [
 
 
 def opened(make, place, *columns):
-    return open_table(make(place), "test").having(["person", *columns], lists=["likes"])
+    return open_table(make(place)).having(["person", *columns], lists=["likes"])
 
 
 @pytest.mark.parametrize("make", EACH)
@@ -208,15 +208,15 @@ def test_characters_that_mean_something_to_a_pattern():
         text = f"a{split} b {split}a{split}{split}c"
         frame = pyarrow.table({"person": [1, 2], "said": [text, "b"]})
         for source in (frame, connection.from_arrow(frame)):
-            table = open_table(source, "test")
+            table = open_table(source)
             found = sorted(count_items(table, OneRow(), Items("said", split), 9))
             assert found == [("a", 1), ("b", 2), ("c", 1)], split
 
 
 def test_ballots_with_a_condition():
-    table = open_table(arrow(), "test")
+    table = open_table(arrow())
     from discreet.tables.condition_language import read_where
     from discreet.tables.condition_matching import matching
 
-    there = replace(table, where=matching(read_where("person < 5", "test"), table, "test"))
+    there = replace(table, where=matching(read_where("person < 5"), table))
     assert count_candidates(there, Person("person"), Items("likes"), CANDIDATES) == [1, 2, 1, 0]

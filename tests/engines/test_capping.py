@@ -161,7 +161,7 @@ def test_the_order_of_rows_does_not_choose_a_spelling(server, kinds):
             cursor.execute(f"create table {name} (person {kinds})")
             cursor.execute(f"insert into {name} values {', '.join(ordered)}")
         connection.con.commit()
-        frame = open_table(connection.table(name), "test").frame
+        frame = open_table(connection.table(name)).frame
         pairs = Cap(1, KEYS[0]).keep(frame, "person", "item")
         plain = pairs.select(nw.col("person", "item").cast(nw.Float64)).collect("pyarrow")
         kept.append(sorted(plain.iter_rows()))

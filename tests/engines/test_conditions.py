@@ -108,7 +108,7 @@ def hostile_world(engine):
 def matched(table, condition):
     # the columns of the question and of its condition, as a session asks for them
     table = table.having(["world", *condition.columns])
-    rows = replace(table, where=matching(condition, table, "test"))
+    rows = replace(table, where=matching(condition, table))
     return sorted(
         int(number) for (number,) in run(rows, lambda: rows.rows.select("world"), ["world"])
     )
@@ -124,7 +124,7 @@ def test_every_kind_of_condition_on_hostile_rows(engine, part, tmp_path):
     plain, kinds = seen(engine, rows)
     tried = 0
     for text in itertools.islice(battery(), part, None, PARTS):
-        condition = read_where(text, "test")
+        condition = read_where(text)
         try:
             found = matched(table, condition)
         except discreet.ParameterError:

@@ -116,7 +116,7 @@ def test_totals(engine, table):
             sum(min(count, 2) for (item, _), count in held.items() if item == name)
             for name in CANDIDATES
         ]
-        assert add_up(table, unit, totals, "test") == expected
+        assert add_up(table, unit, totals) == expected
 
 
 def test_which_rows_count(engine, table):
@@ -133,7 +133,7 @@ def test_which_rows_count(engine, table):
 def test_tally(engine, table):
     """How many candidates have each count, the largest first, and who they are."""
     counts = plain.count_items(HONEST, True, "item")
-    assert count_public(table, "item", "test") == len(counts)
+    assert count_public(table, "item") == len(counts)
     tally = CountHistogram(table, Person("person"), Items("item"), table, "item")
     by_count = {
         count: sorted(item for item in counts if counts[item] == count)

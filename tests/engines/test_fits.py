@@ -18,7 +18,7 @@ from discreet.tables.vectors import Axis, Vectors, moment_of, scaled_axes
 
 COLUMNS = ["price", "said", "amount"]
 CENTER, SCALE = [4, 0, 1], [2, 8, 1]
-GRID = RowGrid.of(3, "test")
+GRID = RowGrid.of(3)
 LINES = [
     *HONEST,
     *(
@@ -32,7 +32,7 @@ LINES = [
 
 
 def vectors_of(table, rule):
-    axes = scaled_axes(COLUMNS, CENTER, SCALE, step=GRID.step, most=MOST_STEPS, owner="test")
+    axes = scaled_axes(COLUMNS, CENTER, SCALE, step=GRID.step, most=MOST_STEPS)
     return Vectors(table=table, unit=Person("person"), axes=axes, rule=rule)
 
 
@@ -66,7 +66,7 @@ def test_vectors_and_their_products_are_those_of_plain_python(engine, tmp_path):
 def test_labels_and_an_intercept_are_those_of_plain_python(engine, tmp_path):
     lines = [each for each in LINES if engine.holds(each)]
     table = open_rows(engine, lines, tmp_path)
-    (price, *_) = scaled_axes(["price"], 4, 2, step=GRID.step, most=MOST_STEPS, owner="test")
+    (price, *_) = scaled_axes(["price"], 4, 2, step=GRID.step, most=MOST_STEPS)
     one = Axis(column=None, step=GRID.step, most=MOST_STEPS)
     sign = fits._sign(table, "item", ("Bob", "Ada"))
     vectors = Vectors(table=table, unit=Person("person"), axes=[price, one], rule="mean", sign=sign)
@@ -99,6 +99,6 @@ def test_a_person_of_very_many_rows_has_a_large_intercept(tmp_path):
     # more than 32 bits hold, in steps of the grid
     many = [row(1)] * (2**31 // int(1 / GRID.step) + 1)
     table = open_rows(ENGINES["arrow"], [*many, row(2)], tmp_path)
-    axes = [*scaled_axes(["price"], 0, 1, step=GRID.step, most=MOST_STEPS, owner="test"), one]
+    axes = [*scaled_axes(["price"], 0, 1, step=GRID.step, most=MOST_STEPS), one]
     whole, _ = Vectors(table=table, unit=Person("person"), axes=axes, rule="sum").read()
     assert sorted(whole[:, 1].tolist()) == [int(1 / GRID.step), MOST_STEPS]

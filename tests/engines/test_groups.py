@@ -58,7 +58,7 @@ def by_hand(rows, place):
 
 def counted(table, unit):
     """The counts of each group."""
-    groups = read_groups(table, "city", GROUPS, "test")
+    groups = read_groups(table, "city", GROUPS)
     return [
         count_candidates(groups.of(table, unit, place), unit, Items("item"), ITEMS)
         for place in range(len(GROUPS))

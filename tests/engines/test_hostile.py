@@ -131,7 +131,7 @@ def of_table(engine, table, columns, rule="max"):
             number: count_grid(of(number), PERSON, number, Grid(LOW, STEP, POINTS), rule)
             for number in numbers
         },
-        add_up(of("item", "price", "amount"), PERSON, TOTALS, "test"),
+        add_up(of("item", "price", "amount"), PERSON, TOTALS),
     )
 
 
@@ -302,7 +302,7 @@ def test_spark_as_it_is_set_up_by_default(engine, tmp_path):
     try:
         for name, value in usual.items():
             spark().conf.set(name, value)
-        check_all(engine, open_table(engine.make(rows, tmp_path).repartition(3), "test"), rows)
+        check_all(engine, open_table(engine.make(rows, tmp_path).repartition(3)), rows)
     finally:
         for name, value in before.items():
             spark().conf.set(name, value)
@@ -337,7 +337,7 @@ def test_a_cell_next_to_nothing_on_a_coarse_grid(engine, step, tmp_path):
     assert count_grid(table, PERSON, "price", grids[1], "min") == [0, 0, 5, 0, 0]
     near = PointList((-step, Fraction(0), step))
     assert sum(count_ranks(table, PERSON, "price", near, "max")) == 5
-    assert add_up(table, PERSON, [total("price", bounds=(-step, step), step=step)], "test") == [0]
+    assert add_up(table, PERSON, [total("price", bounds=(-step, step), step=step)]) == [0]
 
 
 @pytest.mark.parametrize("times", [50, pytest.param(1000, marks=pytest.mark.sizes)])
@@ -364,7 +364,7 @@ def crowd(engine, place, busy, times):
     if engine.name == "spark":
         honest, rows = engine.make(HONEST, place), engine.make(busy, place)
         copies = rows.sparkSession.range(times).withColumnRenamed("id", "copy")
-        return open_table(honest.unionByName(rows.crossJoin(copies).drop("copy")), "test")
+        return open_table(honest.unionByName(rows.crossJoin(copies).drop("copy")))
     return open_rows(engine, [*HONEST, *busy * times], place)
 
 
@@ -395,7 +395,7 @@ def test_numeric_without_limits(engine, tmp_path):
             + ", ".join(f"({place}, {each})" for place, each in enumerate(values))
         )
     connection.con.commit()
-    table = open_table(connection.table("numerics"), "test")
+    table = open_table(connection.table("numerics"))
     assert count_bins(table, PERSON, "price", PRICES, "max") == [3, 1, 0, 1, 0, 0]
     assert sum(count_grid(table, PERSON, "price", Grid(LOW, STEP, POINTS), "min")) == 5
     candidates = [
@@ -419,5 +419,5 @@ def test_days_that_python_does_not_know(engine, tmp_path):
             "insert into days values "
             + ", ".join(f"({place}, {each})" for place, each in enumerate(days))
         )
-    table = open_table(connection.table("days"), "test")
+    table = open_table(connection.table("days"))
     assert count_candidates(table, PERSON, Items("born"), [*BIRTHDAYS, date.max]) == [1, 0, 0, 0]

@@ -37,7 +37,7 @@ def frame_of(lazy):
 
 @LAZY
 def test_each_column_is_that_of_the_arrow_table(lazy):
-    table, same = open_table(frame_of(lazy), "test"), open_table(arrow(HONEST), "test")
+    table, same = open_table(frame_of(lazy)), open_table(arrow(HONEST))
     assert table.schema == same.schema
     for name in TYPES:
         found = count_items(table, PERSON, Items(name), 99)

@@ -241,8 +241,8 @@ def test_a_collation_that_comes_later_renames_nothing(engine):
     del engine
     collation = NO_CASE.replace("no_case", "no_case_later")
     source = _postgres("votes_later", "text", collation)
-    table = open_table(source, "test")
-    require_spelling(table, "item", "test")
+    table = open_table(source)
+    require_spelling(table, "item")
     with source.get_backend().con.cursor() as cursor:
         cursor.execute(f"insert into votes_later values {VALUES}")
         cursor.execute("alter table votes_later alter item type text collate no_case_later")
@@ -257,8 +257,8 @@ def test_a_relation_is_read_without_its_collation(make, tmp_path):
     """Each spelling counts by itself: its bytes are checked on the way, and have no collation
     afterwards.
     """
-    table = open_table(make(tmp_path), "test")
-    require_spelling(table, "item", "test")
+    table = open_table(make(tmp_path))
+    require_spelling(table, "item")
     found = dict(count_items(table, Person("person"), Items("item"), 9))
     assert found == ({"Ada": 2, "ADA": 1, "Bob": 1} if make is duckdb_column else {})
 
@@ -267,7 +267,7 @@ def test_a_relation_is_read_without_its_collation(make, tmp_path):
 def test_plain_text_is_not(engine, tmp_path):
     table = open_rows(engine, HONEST, tmp_path)
     for column in ("item", "said", "price"):
-        require_spelling(table, column, "test")
+        require_spelling(table, column)
 
 
 def duckdb_remedy(place):

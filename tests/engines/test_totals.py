@@ -82,8 +82,8 @@ def test_totals_are_what_plain_python_adds_up(engine, tmp_path):
         if (ENGINES["csv"] if engine.name == "csv-multiline" else engine).holds(row)
     ]
     table = open_rows(engine, rows, tmp_path)
-    assert add_up(table, PERSON, TOTALS, "test") == [plain(each, rows, engine) for each in TOTALS]
-    assert add_up(table, OneRow(), TOTALS, "test") == [
+    assert add_up(table, PERSON, TOTALS) == [plain(each, rows, engine) for each in TOTALS]
+    assert add_up(table, OneRow(), TOTALS) == [
         plain(each, rows, engine, persons=False) for each in TOTALS
     ]
 
@@ -91,7 +91,7 @@ def test_totals_are_what_plain_python_adds_up(engine, tmp_path):
 @pytest.mark.parametrize("engine", EVERY)
 def test_an_empty_table_adds_up_to_nothing(engine, tmp_path):
     table = open_rows(engine, [row(None)], tmp_path)
-    assert add_up(table, PERSON, TOTALS, "test") == [0] * len(TOTALS)
+    assert add_up(table, PERSON, TOTALS) == [0] * len(TOTALS)
 
 
 @pytest.mark.parametrize("engine", IN_MEMORY)
@@ -102,9 +102,9 @@ def test_no_person_moves_a_total_by_more_than_its_bounds(engine, tmp_path):
     rows += [row(SOMEBODY, world=len(worlds) + 1, price=1e300, amount=2**63 - 1, said="9e99")] * 200
     table = open_rows(engine, rows, tmp_path)
     alone = seen_by(table, 0)
-    before = add_up(alone, PERSON, TOTALS, "test")
+    before = add_up(alone, PERSON, TOTALS)
     for world in [1, 2, 3, len(worlds), len(worlds) + 1]:
-        after = add_up(seen_by(table, world), PERSON, TOTALS, "test")
+        after = add_up(seen_by(table, world), PERSON, TOTALS)
         for each, old, new in zip(TOTALS, before, after, strict=True):
             first, last = each.persons
             assert min(first, 0) * each.step <= new - old <= max(last, 0) * each.step
@@ -113,7 +113,7 @@ def test_no_person_moves_a_total_by_more_than_its_bounds(engine, tmp_path):
 def seen_by(table, world):
     """The honest rows, and those of one world."""
     condition = column("world").is_in([0, world])
-    return replace(table, where=matching(condition, table, "test"))
+    return replace(table, where=matching(condition, table))
 
 
 def test_counts_alone_where_rows_are_protected_by_themselves(tmp_path):
@@ -121,7 +121,7 @@ def test_counts_alone_where_rows_are_protected_by_themselves(tmp_path):
     table = open_rows(ENGINES["arrow"], HONEST, tmp_path)
     ada = sum(each["item"] == "Ada" for each in HONEST)
     counts = [row_count(), row_count(where="item = 'Ada'")]
-    assert add_up(table, OneRow(), counts, "test") == [len(HONEST), ada]
+    assert add_up(table, OneRow(), counts) == [len(HONEST), ada]
 
 
 # The attacks of Casacuberta, Shoemate, Vadhan and Wagaman (2022) on sums: what is added
@@ -149,9 +149,7 @@ def test_reordering_does_not_change_a_total(engine, tmp_path):
     for number_, order in enumerate(orders):
         rows = [row(place, price=value) for place, value in enumerate(order)]
         (tmp_path / str(number_)).mkdir()
-        answers.append(
-            add_up(open_rows(engine, rows, tmp_path / str(number_)), PERSON, each, "test")
-        )
+        answers.append(add_up(open_rows(engine, rows, tmp_path / str(number_)), PERSON, each))
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0] == 100
 
@@ -167,7 +165,7 @@ def test_repeated_rounding_does_not_add_up(engine, tmp_path):
         rows = [*large, *(row(1000 + place, price=1.0) for place in range(more))]
         (tmp_path / str(more)).mkdir()
         table = open_rows(engine, rows, tmp_path / str(more))
-        assert add_up(table, PERSON, each, "test") == [100 * 2**31 + more]
+        assert add_up(table, PERSON, each) == [100 * 2**31 + more]
 
 
 def test_sums_of_narrow_integers_do_not_wrap_around():
@@ -215,8 +213,8 @@ def test_the_largest_steps_do_not_overflow(engine, tmp_path):
     rows = [row(person, price=1e300) for person in range(20) for _ in range(50)]
     rows += [row(100 + person, price=-1e300) for person in range(5)]
     table = open_rows(engine, rows, tmp_path)
-    assert add_up(table, PERSON, each, "test") == [15 * MOST_STEPS]
-    assert add_up(table, OneRow(), each, "test") == [995 * MOST_STEPS]
+    assert add_up(table, PERSON, each) == [15 * MOST_STEPS]
+    assert add_up(table, OneRow(), each) == [995 * MOST_STEPS]
 
 
 def test_halves_hold_what_a_whole_cannot():
@@ -263,7 +261,7 @@ def test_a_stated_sensitivity_is_enforced(tmp_path):
     read = [_read_total((nw.col("item") == "a").sum(), lambda _: False)]
     (clipped,) = _clipped(read, Fraction(2), "sensitivity", True)
     assert clipped.persons == (0, 2)
-    assert add_up(session._runner.table, PERSON, [clipped], "test") == [3]
+    assert add_up(session._runner.table, PERSON, [clipped]) == [3]
 
 
 BAD = {
@@ -342,9 +340,7 @@ GOOD = {
     ),
     "rows": (lambda name: nw.len(), {"sensitivity": 1, "monotonic": True}),
     "a total": (
-        lambda name: total(
-            "price", bounds=(0, 8), step=1, where=read_where(f"item = '{name}'", "test")
-        ),
+        lambda name: total("price", bounds=(0, 8), step=1, where=read_where(f"item = '{name}'")),
         {},
     ),
     "a total, and less of each person": (

@@ -144,8 +144,8 @@ def frames(rows):
     # one connection for all: to start DuckDB takes longer than a question
     # a table of its own: a view of Arrow's times with a zone is refused
     _connection.from_arrow(table).query("arrow", "create or replace table rows as from arrow")
-    yield open_table(_connection.table("rows"), "test")
-    yield open_table(polars.from_arrow(table), "test")
+    yield open_table(_connection.table("rows"))
+    yield open_table(polars.from_arrow(table))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_random_trees_keep_the_rows_that_plain_python_keeps(size):
     def check(rows, trees):
         for table in frames(rows):
             for tree in trees:
-                there = replace(table, where=matching(tree, table, "test"))
+                there = replace(table, where=matching(tree, table))
                 found = sorted(
                     run(there, lambda there=there: there.rows.select("place"), ["place"])
                 )

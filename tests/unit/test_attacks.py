@@ -30,7 +30,7 @@ everywhere = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS
 
 def distances_of(scores, rate, *, smallest=False):
     """The distances behind the best that the samplers see."""
-    read = read_candidates(scores, "Example")
+    read = read_candidates(scores)
     return measure(
         read.scores,
         read.low,

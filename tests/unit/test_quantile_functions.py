@@ -17,7 +17,7 @@ from discreet.errors import ParameterTypeError
 from discreet.mechanisms.grid import read_cells, read_grid
 from discreet.testing import SeededBits
 
-GRID = read_grid((0, 10), 1, "test")
+GRID = read_grid((0, 10), 1)
 ASKED = {"bounds": (0, 10), "step": 1, "epsilon": 8}
 
 
@@ -30,7 +30,7 @@ class Worthless(Fraction):
 
 def held(values):
     """How many values have each point; those between two of them count half at each."""
-    cells = read_cells(values, GRID, "test")
+    cells = read_cells(values, GRID)
     return dict(zip(cells.points.tolist(), (cells.counts / 2).tolist(), strict=True))
 
 

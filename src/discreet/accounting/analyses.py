@@ -76,17 +76,15 @@ class Losses:
     """The deltas that add up to `delta`, each with how often it occurs."""
 
     @classmethod
-    def read(cls, losses: Mapping[Loss, int] | Iterable[Loss], owner: str) -> Losses:
+    def read(cls, losses: Mapping[Loss, int] | Iterable[Loss]) -> Losses:
         """Read a sequence of losses, or a mapping from loss to how often it occurs."""
         if isinstance(losses, Mapping):
-            counted = {
-                _loss(loss, owner): count(times, "losses", owner) for loss, times in losses.items()
-            }
+            counted = {_loss(loss): count(times, "losses") for loss, times in losses.items()}
         elif isinstance(losses, Iterable):
-            counted = dict(Counter(_loss(loss, owner) for loss in losses))
+            counted = dict(Counter(_loss(loss) for loss in losses))
         else:
             raise ParameterTypeError(
-                owner, "losses", "a sequence of losses, or a mapping from loss to count", losses
+                "losses", "a sequence of losses, or a mapping from loss to count", losses
             )
         counts: Counter[Loss] = Counter()
         # of composed losses: a bad event each
@@ -145,10 +143,10 @@ def _rho(loss: Loss) -> Fraction:
     return loss.rho
 
 
-def _loss(value: object, owner: str) -> Loss:
+def _loss(value: object) -> Loss:
     if not is_loss(value):
         rule = "made of PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP and ApproxDP"
-        raise ParameterTypeError(owner, "losses", rule, value)
+        raise ParameterTypeError("losses", rule, value)
     return value
 
 

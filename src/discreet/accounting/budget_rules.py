@@ -68,7 +68,7 @@ class Spending:
         for name in ("epsilon", "squares", "delta"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise ParameterError("Spending", name, "at least 0", value)
+                raise ParameterError(name, "at least 0", value, owner="Spending")
 
     def __add__(self, other: Spending) -> Spending:
         return Spending(
@@ -164,23 +164,22 @@ class SpendingRule:
         *,
         delta_for_losses: Number | None = None,
         counting: str | None = None,
-        owner: str = "PrivacyFilter",
     ) -> Self:
         """Read what a caller says about a budget."""
         if not is_loss(budget, *_BUDGETS):
-            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
+            raise ParameterTypeError("budget", "PureDP, ZCDP or ApproxDP", budget)
         if isinstance(budget, ApproxDP) and not budget.delta:
             budget = PureDP(budget.epsilon)
         share = share_for_lists(budget)
         if delta_for_losses is not None:
-            share = exact_decimal(delta_for_losses, "delta_for_losses", owner)
+            share = exact_decimal(delta_for_losses, "delta_for_losses")
         if share and not isinstance(budget, ApproxDP):
             rule = "0 for a budget without a delta"
-            raise ParameterError(owner, "delta_for_losses", rule, share)
+            raise ParameterError("delta_for_losses", rule, share)
         if isinstance(budget, ApproxDP) and not 0 <= share < budget.delta:
             rule = f"at least 0 and below {budget.delta}"
-            raise ParameterError(owner, "delta_for_losses", rule, share)
-        return cls(budget, share, _read_counting(counting, budget, owner))
+            raise ParameterError("delta_for_losses", rule, share)
+        return cls(budget, share, _read_counting(counting, budget))
 
     def agree(self) -> Self:
         """The same rule with its numbers of today, to be written down.
@@ -241,62 +240,60 @@ class SpendingRule:
 
     # --- what a release takes
 
-    def spending(self, cost: Cost, owner: str = "PrivacyFilter") -> Spending:
+    def spending(self, cost: Cost) -> Spending:
         """What a release takes, as a whole or in the parts it is made of: the cheaper.
 
         A loss with a delta is pure DP but for an event of that probability, which is
         taken from the share for losses.
         """
         if not _is_plain(cost):
-            return self._spending(cost, owner)
+            return self._spending(cost)
         parts = None if cost.parts is None else tuple(cost.parts.items())
-        return _remembered(self, cost.loss, parts, cost.delta, owner)
+        return _remembered(self, cost.loss, parts, cost.delta)
 
-    def _spending(self, cost: Cost, owner: str) -> Spending:
-        whole = self._of_loss(cost.loss, owner)
+    def _spending(self, cost: Cost) -> Spending:
+        whole = self._of_loss(cost.loss)
         if cost.parts is None or self.counting == "epsilon":
             return whole
-        parts = self.of_parts(cost.parts, cost.delta, owner)
+        parts = self.of_parts(cost.parts, cost.delta)
         if whole.delta or parts.delta:
             # by parts, because a loss with a delta pays for it in full
             return parts
         return Spending(_least(whole.epsilon, parts.epsilon), _least(whole.squares, parts.squares))
 
-    def of_parts(
-        self, parts: Mapping[Loss, int], delta: Number, owner: str = "PrivacyFilter"
-    ) -> Spending:
+    def of_parts(self, parts: Mapping[Loss, int], delta: Number) -> Spending:
         """What the parts of a release take together, and a delta of its own."""
         if not isinstance(parts, Mapping) or not parts:
-            raise ParameterTypeError(owner, "losses", _NO_PARTS, parts)
-        own = exact_decimal(delta, "delta", owner)
+            raise ParameterTypeError("losses", _NO_PARTS, parts)
+        own = exact_decimal(delta, "delta")
         if own < 0:
-            raise ParameterError(owner, "delta", "at least 0", delta)
+            raise ParameterError("delta", "at least 0", delta)
         total = Spending(delta=own)
         for loss, times in parts.items():
             # a count below 1 would be a refund, and no comparison holds for NaN
-            total += self._of_loss(loss, owner) * count(times, "losses", owner)
+            total += self._of_loss(loss) * count(times, "losses")
         return total
 
-    def _of_loss(self, loss: Loss, owner: str) -> Spending:
+    def _of_loss(self, loss: Loss) -> Spending:
         if not is_loss(loss):
-            raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1)", loss)
+            raise ParameterTypeError("loss", "a loss such as PureDP(0.1)", loss)
         if isinstance(loss, ApproxDP):
-            pure = self._of_loss(PureDP(loss.epsilon), owner)
+            pure = self._of_loss(PureDP(loss.epsilon))
             return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)
         if isinstance(loss, Composed):
-            return self._of_composed(loss, owner)
+            return self._of_composed(loss)
         if loss == NO_LOSS:
             return NOTHING
         epsilon, squares = _prices(self, loss)
         if epsilon is None and (squares is None or self.counting == "epsilon"):
-            raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
+            raise ParameterTypeError("loss", *self._wanted(), loss)
         return Spending(epsilon, squares)
 
-    def _of_composed(self, loss: Composed, owner: str) -> Spending:
+    def _of_composed(self, loss: Composed) -> Spending:
         """What several releases take: the sum, or in coins what Gaussian noise takes that is
         as much as all of them together.
         """
-        parts = self.of_parts(loss.losses, loss.delta, owner)
+        parts = self.of_parts(loss.losses, loss.delta)
         if self.counting != "coins":
             return parts
         # docs/proofs/composition.md#12-gaussian-dp
@@ -391,7 +388,7 @@ class SpendingRule:
         return self.budget.delta - self.delta_for_losses
 
 
-def _read_counting(counting: str | None, budget: Loss, owner: str) -> MoneyUnit:
+def _read_counting(counting: str | None, budget: Loss) -> MoneyUnit:
     allowed: dict[type[Loss], tuple[MoneyUnit, ...]] = {
         PureDP: ("epsilon",),
         ZCDP: ("rho",),
@@ -400,7 +397,7 @@ def _read_counting(counting: str | None, budget: Loss, owner: str) -> MoneyUnit:
     units = allowed[type(budget)]
     if counting is None:
         return units[0]
-    choice(counting, units, "counting", owner)
+    choice(counting, units, "counting")
     return next(unit for unit in units if unit == counting)
 
 
@@ -429,10 +426,9 @@ def _remembered(
     loss: Loss,
     parts: tuple[tuple[Loss, int], ...] | None,
     delta: Fraction,
-    owner: str,
 ) -> Spending:
     """What a release takes, computed once for the same cost: all of it is public."""
-    return rule._spending(Cost(loss, None if parts is None else dict(parts), delta), owner)
+    return rule._spending(Cost(loss, None if parts is None else dict(parts), delta))
 
 
 def _epsilon_of(loss: Loss) -> Fraction | None:

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.two_point import hockey_stick
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, called_as
 from discreet.exact.normal import square_root_down
 from discreet.exact.rationals import round_down
 from discreet.privacy.loss import BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
@@ -163,7 +163,8 @@ def coin_tariff(epsilon: Fraction, delta: Fraction) -> Tariff:
 @lru_cache(maxsize=256)
 def coin_parts(epsilon: Fraction, delta: Fraction) -> int:
     """How many units an epsilon is cut into: 100, fewer where that would be too many coins."""
-    _require_budget(epsilon, delta)
+    with called_as("coin_terms"):
+        _require_budget(epsilon, delta)
     few = [parts for parts in _PARTS if _without_game(epsilon, delta, parts) <= _MOST_COINS]
     return few[0] if few else _PARTS[-1]
 
@@ -217,6 +218,6 @@ def is_playable(epsilon: Fraction, least: int) -> bool:
 
 def _require_budget(epsilon: Fraction, delta: Fraction) -> None:
     if not epsilon > 0:
-        raise ParameterError("coin_terms", "epsilon", "greater than 0", epsilon)
+        raise ParameterError("epsilon", "greater than 0", epsilon)
     if not 0 < delta < 1:
-        raise ParameterError("coin_terms", "delta", "greater than 0 and below 1", delta)
+        raise ParameterError("delta", "greater than 0 and below 1", delta)

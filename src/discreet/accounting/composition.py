@@ -17,7 +17,7 @@ from fractions import Fraction
 from flint import arb
 
 from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY, Losses, adaptive_curve
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.enclosures import ball, lower_bound, upper_bound
 from discreet.exact.rationals import Number, exact_decimal, positive, readable, round_up
 from discreet.privacy.loss import (
@@ -89,6 +89,7 @@ def _shown(value: Fraction) -> str:
     return f"{float(round_up(value, 6)):.6g}" if value else "0"
 
 
+@public_function("compose")
 def compose(
     losses: Mapping[Loss, int] | Iterable[Loss],
     *,
@@ -116,16 +117,16 @@ def compose(
     (True, 'bounded-range-adaptive')
     """
     if not isinstance(adaptive, bool):
-        raise ParameterTypeError("compose", "adaptive", "True or False", adaptive)
+        raise ParameterTypeError("adaptive", "True or False", adaptive)
     if (delta is None) == (epsilon is None):
-        raise ParameterTypeError("compose", "delta", "given, or 'epsilon', but not both", delta)
-    read = Losses.read(losses, "compose")
+        raise ParameterTypeError("delta", "given, or 'epsilon', but not both", delta)
+    read = Losses.read(losses)
     if delta is not None:
         return _epsilon_for(read, _read_delta(delta), adaptive)
     assert epsilon is not None
     return _delta_for(
         read,
-        positive(exact_decimal(epsilon, "epsilon", "compose"), epsilon, "epsilon", "compose"),
+        positive(exact_decimal(epsilon, "epsilon"), epsilon, "epsilon"),
         adaptive,
     )
 
@@ -136,7 +137,6 @@ def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition
     left = delta - losses.delta
     if left < 0:
         raise ParameterError(
-            "compose",
             "delta",
             f"at least the sum of the losses' own deltas, {readable(losses.delta)}",
             float(delta),
@@ -145,7 +145,7 @@ def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition
     method, best = _best(found, adaptive and losses.total > 1)
     if best is None:
         raise ParameterError(
-            "compose", "delta", "greater than 0 for losses that have no pure-DP bound", float(delta)
+            "delta", "greater than 0 for losses that have no pure-DP bound", float(delta)
         )
     curve = adaptive_curve(losses, delta=left)
     lower = None if curve is None else curve.epsilon_below(_rest_of_delta(losses, delta))
@@ -205,9 +205,9 @@ def _rounded(value: Fraction | None, more: Fraction = Fraction(0)) -> Fraction |
 
 
 def _read_delta(delta: Number) -> Fraction:
-    exact = exact_decimal(delta, "delta", "compose")
+    exact = exact_decimal(delta, "delta")
     if not 0 <= exact < 1 or math.copysign(1.0, float(delta)) < 0:
-        raise ParameterError("compose", "delta", "at least 0 and below 1", delta)
+        raise ParameterError("delta", "at least 0 and below 1", delta)
     return exact
 
 
@@ -224,16 +224,16 @@ class GaussianApproximation:
     """The distance of the two Gaussians in standard deviations."""
 
     @classmethod
+    @public_function("GaussianApproximation")
     def of(cls, losses: Mapping[Loss, int] | Iterable[Loss]) -> GaussianApproximation:
         """The limit of the losses, by the variance of each.
 
         epsilon^2 / 4 a query of bounded range, epsilon^2 / 3 of logistic DP, epsilon^2
         of pure DP, mu^2 of Gaussian DP, 2 rho of concentrated DP.
         """
-        read = Losses.read(losses, "GaussianApproximation")
+        read = Losses.read(losses)
         if read.delta:
             raise ParameterTypeError(
-                "GaussianApproximation",
                 "losses",
                 "PureDP, BoundedRange, LogisticDP, GaussianDP or ZCDP",
                 losses,
@@ -263,7 +263,7 @@ def _variance(loss: Loss) -> float:
     if isinstance(loss, ZCDP):
         return 2 * float(loss.rho)
     rule = "PureDP, BoundedRange, LogisticDP, GaussianDP or ZCDP"
-    raise ParameterTypeError("GaussianApproximation", "losses", rule, loss)
+    raise ParameterTypeError("losses", rule, loss)
 
 
 def _normal(x: float) -> float:

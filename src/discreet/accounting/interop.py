@@ -57,7 +57,13 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.accounting.analyses import Losses
-from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
+from discreet.errors import (
+    MissingExtraError,
+    ParameterError,
+    ParameterTypeError,
+    called_as,
+    public_function,
+)
 from discreet.exact.enclosures import at_precision, ball, down, up, upper_bound
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, round_up
 from discreet.literals import ACCOUNTANTS, Accountant
@@ -78,6 +84,7 @@ _MOST_POINTS = 10**7
 _LARGEST_EVENT = 10**6
 
 
+@public_function("to_dp_event")
 def to_dp_event(
     losses: Mapping[Loss, int] | Iterable[Loss], *, accountant: Accountant = "rdp"
 ) -> DpEvent:
@@ -109,11 +116,10 @@ def to_dp_event(
     2.62
     """
     library = _library()
-    choice(accountant, ACCOUNTANTS, "accountant", "to_dp_event")
-    read = Losses.read(losses, "to_dp_event")
+    choice(accountant, ACCOUNTANTS, "accountant")
+    read = Losses.read(losses)
     if read.delta:
         raise ParameterError(
-            "to_dp_event",
             "losses",
             "without a delta of their own, because no event carries one",
             losses,
@@ -128,6 +134,7 @@ def to_dp_event(
     )
 
 
+@public_function("from_dp_event")
 def from_dp_event(event: DpEvent) -> dict[Loss, int]:
     """What an event costs, as losses for `compose`, `PrivacyFilter` and everything else here.
 
@@ -159,7 +166,8 @@ def from_dp_event(event: DpEvent) -> dict[Loss, int]:
         if type(part) is library.ComposedDpEvent:
             waiting += [(each, times) for each in reversed(part.events)]
         elif type(part) is library.SelfComposedDpEvent:
-            repeats = count(part.count, "count", "SelfComposedDpEvent", least=0)
+            with called_as("SelfComposedDpEvent"):
+                repeats = count(part.count, "count", least=0)
             if repeats:
                 waiting.append((part.event, times * repeats))
         else:
@@ -169,6 +177,7 @@ def from_dp_event(event: DpEvent) -> dict[Loss, int]:
     return dict(counts)
 
 
+@public_function("to_privacy_loss_distribution")
 def to_privacy_loss_distribution(
     losses: Mapping[Loss, int] | Iterable[Loss], interval: float = 1e-4
 ) -> PrivacyLossDistribution:
@@ -204,10 +213,10 @@ def to_privacy_loss_distribution(
     from dp_accounting.pld import privacy_loss_distribution as distributions
 
     step = _read_interval(interval)
-    read = Losses.read(losses, "to_privacy_loss_distribution")
+    read = Losses.read(losses)
     if read.delta >= 1:
         rule = "such that their deltas add up to less than 1"
-        raise ParameterError("to_privacy_loss_distribution", "losses", rule, float(read.delta))
+        raise ParameterError("losses", rule, float(read.delta))
     make = distributions.PrivacyLossDistribution.create_from_rounded_probability
     parts = []
     for loss, times in read.counts.items():
@@ -243,7 +252,6 @@ def _event(loss: Loss, accountant: Accountant, library: Any) -> DpEvent:
         "Concentrated DP needs an RDP accountant: no Gaussian stands for all mechanisms of one rho."
     )
     raise ParameterError(
-        "to_dp_event",
         "losses",
         "BoundedRange, LogisticDP or PureDP for a PLD accountant",
         loss,
@@ -274,9 +282,7 @@ def _rounded_down(formula: Callable[[arb], arb], epsilon: Fraction) -> float:
     numbers near 1 cancel down to epsilon.
     """
     if epsilon > _LARGEST_EVENT:
-        raise ParameterError(
-            "to_dp_event", "losses", f"of an epsilon of at most {_LARGEST_EVENT:,}", epsilon
-        )
+        raise ParameterError("losses", f"of an epsilon of at most {_LARGEST_EVENT:,}", epsilon)
     bits = _BITS + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     return at_precision(bits, lambda: down(formula(ball(epsilon))))
 
@@ -296,11 +302,12 @@ def _loss_of(event: DpEvent, library: Any) -> Loss | None:
     }
     # exactly: a subclass may mean something else
     if type(event) in readers:
-        return readers[type(event)](event)
+        with called_as(type(event).__name__):
+            return readers[type(event)](event)
     names = ", ".join(kind.__name__ for kind in readers)
     rule = f"one of {names}, or a composition of them"
     raise (ParameterError if isinstance(event, library.DpEvent) else ParameterTypeError)(
-        "from_dp_event", "event", rule, event
+        "event", rule, event
     )
 
 
@@ -321,11 +328,10 @@ def _loss_of_randomized_response(event: Any) -> Loss | None:
     """The true answer has probability 1 - p + p / k and every other p / k: epsilon =
     ln(1 + k (1 - p) / p).
     """
-    owner = "RandomizedResponseDpEvent"
-    buckets = count(event.num_buckets, "num_buckets", owner)
+    buckets = count(event.num_buckets, "num_buckets")
     noise = _field(event, "noise_parameter")
     if noise > 1:
-        raise ParameterError(owner, "noise_parameter", "at most 1", event.noise_parameter)
+        raise ParameterError("noise_parameter", "at most 1", event.noise_parameter)
     odds = buckets * (1 - noise) / noise
     return (
         PureDP(round_up(upper_bound(lambda: ball(odds).log1p()))) if buckets > 1 and odds else None
@@ -338,16 +344,16 @@ def _loss_of_zcdp(event: Any) -> Loss | None:
     """
     total = Fraction(0)
     for name in ("rho", "xi"):
-        value = exact_decimal(getattr(event, name), name, "ZCDpEvent")
+        value = exact_decimal(getattr(event, name), name)
         if value < 0:
-            raise ParameterError("ZCDpEvent", name, "at least 0", getattr(event, name))
+            raise ParameterError(name, "at least 0", getattr(event, name))
         total += value
     return ZCDP(total) if total else None
 
 
 def _field(event: Any, name: str) -> Fraction:
-    value, owner = getattr(event, name), type(event).__name__
-    return positive(exact_decimal(value, name, owner), value, name, owner)
+    value = getattr(event, name)
+    return positive(exact_decimal(value, name), value, name)
 
 
 # Losses as distributions
@@ -367,12 +373,12 @@ def _masses(loss: Loss, step: Fraction) -> dict[int, float]:
             "accountant with to_dp_event."
         )
         rule = "BoundedRange, LogisticDP, GaussianDP, PureDP or ApproxDP"
-        raise ParameterError("to_privacy_loss_distribution", "losses", rule, loss, hint)
+        raise ParameterError("losses", rule, loss, hint)
     points = math.ceil(loss.epsilon / step)
     if points > _MOST_POINTS:
         least = float(round_up(loss.epsilon / _MOST_POINTS, 3))
         rule = f"at least {least:g} for an epsilon of {float(loss.epsilon):g}"
-        raise ParameterError("to_privacy_loss_distribution", "interval", rule, float(step))
+        raise ParameterError("interval", rule, float(step))
     places = np.arange(1, points + 1)
     losses: Array = places * np.float64(step)
     masses = (_randomised_response if isinstance(loss, PureDP) else _logistic)(
@@ -423,10 +429,9 @@ def _remainders(epsilon: Fraction, step: Fraction, points: int) -> tuple[float, 
 
 
 def _read_interval(interval: Number) -> Fraction:
-    owner = "to_privacy_loss_distribution"
-    step = positive(exact_decimal(interval, "interval", owner), interval, "interval", owner)
+    step = positive(exact_decimal(interval, "interval"), interval, "interval")
     if step > 1:
-        raise ParameterError(owner, "interval", "at most 1", interval)
+        raise ParameterError("interval", "at most 1", interval)
     # what dp_accounting multiplies with
     return Fraction(float(step))
 

@@ -23,7 +23,7 @@ from discreet.accounting.analyses import (
 )
 from discreet.accounting.dominating_pairs import BLOCK
 from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import count, round_down
 from discreet.privacy.loss import (
     ZCDP,
@@ -93,6 +93,7 @@ class Plan:
         return card("Plan", facts(told), table(["analysis", "epsilon of each"], others))
 
 
+@public_function("plan")
 def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: bool = True) -> Plan:
     """The largest epsilon that each of `queries` equal queries may have so that all
     together stay within the budget.
@@ -107,11 +108,11 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
     >>> 0.0472 < result.epsilon < 0.0475, result.method
     (True, 'bounded-range-adaptive')
     """
-    queries = count(queries, "queries", "plan")
-    _read_adaptive(adaptive, "plan")
+    queries = count(queries, "queries")
+    _read_adaptive(adaptive)
     if kind is not BoundedRange and kind is not PureDP:
-        raise ParameterTypeError("plan", "kind", "BoundedRange or PureDP", kind)
-    budget = _read_budget(budget, "plan")
+        raise ParameterTypeError("kind", "BoundedRange or PureDP", kind)
+    budget = _read_budget(budget)
     found = _by_every_analysis(queries, budget, kind is PureDP)
     best, method = max(
         (value, name)
@@ -134,6 +135,7 @@ def _by_every_analysis(
     return {name: search(queries, budget, kind) for name, search in _PLANS.items()}
 
 
+@public_function("queries_allowed")
 def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
     """How many queries of this loss stay within the budget together.
 
@@ -141,7 +143,7 @@ def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
     >>> queries_allowed(each=BoundedRange(0.1), budget=ApproxDP(1, 1e-6))
     22
     """
-    _read_adaptive(adaptive, "queries_allowed")
+    _read_adaptive(adaptive)
     return max(
         value
         for name, value in queries_by_analysis(each=each, budget=budget).items()
@@ -149,23 +151,23 @@ def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
     )
 
 
+@public_function("queries_allowed")
 def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
     """How many queries of this loss fit the budget, by each analysis; None where one
     does not apply.
     """
-    budget = _read_budget(budget, "queries_allowed")
+    budget = _read_budget(budget)
     if not is_loss(each, *_EACH):
-        raise ParameterTypeError("queries_allowed", "each", "a loss", each)
+        raise ParameterTypeError("each", "a loss", each)
     if isinstance(budget, PureDP):
         if not isinstance(each, (BoundedRange, LogisticDP, PureDP)):
             rule = "PureDP, BoundedRange or LogisticDP for a pure budget"
-            raise ParameterError("queries_allowed", "each", rule, each)
+            raise ParameterError("each", rule, each)
         return {"basic": int(budget.epsilon // each.epsilon)}
     if isinstance(budget, ZCDP):
-        read = Losses.read([each], "queries_allowed")
+        read = Losses.read([each])
         if read.delta:
             raise ParameterError(
-                "queries_allowed",
                 "each",
                 "without a delta of its own for a concentrated budget",
                 each,
@@ -178,7 +180,7 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
 def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]:
     def fits(direction: Callable[[Losses, Fraction], Fraction | None]) -> Callable[[int], bool]:
         def good(queries: int) -> bool:
-            losses = Losses.read({each: queries}, "queries_allowed")
+            losses = Losses.read({each: queries})
             value = direction(losses, budget.epsilon)
             return value is not None and value + losses.delta <= budget.delta
 
@@ -460,14 +462,14 @@ _PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
 }
 
 
-def _read_adaptive(adaptive: object, owner: str) -> None:
+def _read_adaptive(adaptive: object) -> None:
     if not isinstance(adaptive, bool):
-        raise ParameterTypeError(owner, "adaptive", "True or False", adaptive)
+        raise ParameterTypeError("adaptive", "True or False", adaptive)
 
 
-def _read_budget(budget: object, owner: str) -> PureDP | ZCDP | ApproxDP:
+def _read_budget(budget: object) -> PureDP | ZCDP | ApproxDP:
     if not (is_loss(budget) and isinstance(budget, (PureDP, ZCDP, ApproxDP))):
-        raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
+        raise ParameterTypeError("budget", "PureDP, ZCDP or ApproxDP", budget)
     if isinstance(budget, ApproxDP) and not budget.delta:
         return PureDP(budget.epsilon)
     return budget

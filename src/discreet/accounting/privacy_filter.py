@@ -19,7 +19,15 @@ from typing import NoReturn, SupportsIndex
 
 from discreet.accounting.budget_rules import NOTHING, Spending, SpendingRule
 from discreet.accounting.renyi import largest_range
-from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
+from discreet.errors import (
+    BudgetExceededError,
+    DiscreetError,
+    InputError,
+    ParameterTypeError,
+    called_inside,
+    public_class,
+    public_function,
+)
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
 from discreet.privacy.loss import BoundedRange, Loss, PureDP, is_loss
@@ -43,16 +51,16 @@ class BudgetRule(SpendingRule):
             return self._amount(self.squares_limit - self._left_in_squares(spent), self.counting)
         return self._amount(self.epsilon_limit - self._left_in_epsilon(spent), "epsilon")
 
-    def question(self, epsilon: Number, owner: str = "PrivacyFilter") -> Loss:
+    def question(self, epsilon: Number) -> Loss:
         """The loss of a question of this epsilon, with the mechanism that suits the budget."""
         kind = PureDP if self.counting == "epsilon" else BoundedRange
-        exact = exact_decimal(epsilon, "epsilon", owner)
-        return kind(positive(exact, epsilon, "epsilon", owner))
+        exact = exact_decimal(epsilon, "epsilon")
+        return kind(positive(exact, epsilon, "epsilon"))
 
     def questions_left(self, spent: Spending, loss: Loss | Cost) -> int:
         """How many more questions of one loss, or one cost, fit."""
         cost = _cost(loss)
-        return self.times_left(spent, self.spending(cost, "questions_left"), cost.loss)
+        return self.times_left(spent, self.spending(cost), cost.loss)
 
     def times_left(self, spent: Spending, each: Spending, loss: Loss) -> int:
         """How many more releases fit that take this much each, and have this loss as a whole."""
@@ -160,6 +168,7 @@ _FORKED = (
 )
 
 
+@public_class
 class PrivacyFilter:
     """Admits losses, chosen adaptively, as long as all of them together stay within a budget.
 
@@ -223,14 +232,14 @@ class PrivacyFilter:
         """What is spent, in the unit of `remaining`."""
         return self.rule.spent(self._spent)
 
+    @public_function("PrivacyFilter.questions_left")
     def questions_left(self, *, epsilon: Number) -> int:
         """How many more questions of this epsilon fit, with the mechanism that suits the budget.
 
         That is bounded range where squares count, as the exponential mechanism has it,
         and pure DP else.
         """
-        owner = "PrivacyFilter.questions_left"
-        return self.questions_left_of(self.rule.question(epsilon, owner))
+        return self.questions_left_of(self.rule.question(epsilon))
 
     def questions_left_of(self, loss: Loss | Cost) -> int:
         """How many more releases of this loss fit."""
@@ -248,9 +257,13 @@ class PrivacyFilter:
                 total = self.rule.after(total, self.rule.spending(cost), cost.loss)
         return total is not None
 
+    @called_inside
     def admit(self, loss: Loss | Cost) -> None:
         """Take the loss from the budget, or raise BudgetExceededError and take nothing."""
-        self._take(_cost(loss))
+        try:
+            self._take(_cost(loss))
+        except InputError as error:
+            raise error.called("PrivacyFilter") from None
 
     def admit_parts(self, losses: Mapping[Loss, int], *, delta: Number = 0) -> None:
         """Take the losses that one release is made of, and a delta of its own, all or nothing.
@@ -259,7 +272,7 @@ class PrivacyFilter:
         Cheaper than the release's loss as a whole where many small parts make it up and
         the budget is not pure.
         """
-        own = exact_decimal(delta, "delta", "PrivacyFilter")
+        own = exact_decimal(delta, "delta")
         self._take_spending(self.rule.of_parts(losses, own), None)
 
     def _take(self, cost: Cost) -> None:
@@ -281,5 +294,5 @@ def _cost(loss: Loss | Cost) -> Cost:
         return loss
     if not is_loss(loss):
         rule = "a loss such as PureDP(0.1)"
-        raise ParameterTypeError("PrivacyFilter", "loss", rule, loss)
+        raise ParameterTypeError("loss", rule, loss)
     return Cost(loss)

@@ -30,7 +30,7 @@ from flint import arb
 
 from discreet.accounting.renyi import Curve, best_order, delta_of, epsilon_of, renyi_divergence
 from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.enclosures import ball, decide, less, lower_bound, upper_bound
 from discreet.exact.rationals import Number, choice, exact_decimal, positive, readable, round_up
 from discreet.literals import STOPPING_NAMES, StoppingName
@@ -154,6 +154,7 @@ Stopping = PowerLaw | PoissonLaw
 """The law of the number of runs."""
 
 
+@public_function("private_candidate_loss")
 def private_candidate_loss(
     each: Loss,
     *,
@@ -193,18 +194,17 @@ def private_candidate_loss(
     >>> private_candidate_loss(ZCDP(0.001), stopping="logarithmic", mean=10, delta=1e-6)
     ApproxDP(epsilon=0.3248246623526, delta=1e-06)
     """
-    owner = "private_candidate_loss"
-    return total_loss(each, read_stopping(stopping, mean, owner), public_choices, delta, owner)
+    return total_loss(each, read_stopping(stopping, mean), public_choices, delta)
 
 
-def read_stopping(stopping: StoppingName, mean: Number, owner: str) -> Stopping:
+def read_stopping(stopping: StoppingName, mean: Number) -> Stopping:
     """The law of this name with this mean."""
-    word = choice(stopping, STOPPING_NAMES, "stopping", owner)
-    exact = positive(exact_decimal(mean, "mean", owner), mean, "mean", owner)
+    word = choice(stopping, STOPPING_NAMES, "stopping")
+    exact = positive(exact_decimal(mean, "mean"), mean, "mean")
     if word == "poisson":
         return PoissonLaw(exact)
     if exact <= 1:
-        raise ParameterError(owner, "mean", f"greater than 1 for {word!r} stopping", mean)
+        raise ParameterError("mean", f"greater than 1 for {word!r} stopping", mean)
     if word == "logarithmic":
         inverse = _inverse_stop(exact)
         actual = upper_bound(lambda: (ball(inverse) - 1) / ball(inverse).log(), _BITS)
@@ -237,27 +237,24 @@ def total_loss(
     law: Stopping,
     public_choices: bool | None,
     delta: Number | None,
-    owner: str,
 ) -> Loss:
     """What the best of all runs costs."""
     if not is_loss(each, *_EACH):
         rule = "one of PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP and ApproxDP"
-        raise ParameterTypeError(owner, "each", rule, each)
-    choices = _read_choices(public_choices, each, owner)
-    allowed = None if delta is None else _read_delta(delta, owner)
+        raise ParameterTypeError("each", rule, each)
+    choices = _read_choices(public_choices, each)
+    allowed = None if delta is None else _read_delta(delta)
     if isinstance(each, (PureDP, BoundedRange, LogisticDP)):
         if allowed is None:
             return PureDP(pure_epsilon(each, law, choices))
         return ApproxDP(_best_epsilon(each, law, choices, allowed), allowed)
     if isinstance(each, ApproxDP):
-        return _of_approximate(each, law, allowed, owner)
+        return _of_approximate(each, law, allowed)
     if isinstance(each, GaussianDP):
         each = each.to_zcdp()
     if allowed is None:
         hint = "It has no pure-DP bound: say which delta the whole may have."
-        raise ParameterTypeError(
-            owner, "delta", "given where 'each' is ZCDP or GaussianDP", None, hint
-        )
+        raise ParameterTypeError("delta", "given where 'each' is ZCDP or GaussianDP", None, hint)
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
 
@@ -297,16 +294,16 @@ def _top_and_lift(law: Stopping, width: arb, share: arb) -> arb:
     return width + share.log() + law.lift(v, v / share)
 
 
-def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None, owner: str) -> Loss:
+def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None) -> Loss:
     """Pure DP, unless one of the runs meets the event that its delta stands for."""
     own = round_up(law.mean * each.delta) if each.delta else each.delta
     if own >= 1:
         raise ParameterError(
-            owner, "each", "a loss whose delta, times the mean number of runs, is below 1", each
+            "each", "a loss whose delta, times the mean number of runs, is below 1", each
         )
     if allowed is not None and allowed < own:
         rule = f"at least the delta of 'each' times the mean number of runs, {readable(own)}"
-        raise ParameterError(owner, "delta", rule, float(allowed))
+        raise ParameterError("delta", rule, float(allowed))
     whole = own if allowed is None else allowed
     # pure DP costs the same with public choices and without
     epsilon = _best_epsilon(PureDP(each.epsilon), law, choices=True, delta=whole - own)
@@ -345,24 +342,24 @@ def _delta_of_one(each: Loss, epsilon: Fraction) -> Fraction:
     return delta_of(lambda order: renyi_divergence(each, order), epsilon)
 
 
-def _read_choices(public_choices: object, each: Loss, owner: str) -> bool:
+def _read_choices(public_choices: object, each: Loss) -> bool:
     """Whether runs make public choices; where that does not matter, it need not be said."""
     if isinstance(public_choices, bool):
         return public_choices
     if public_choices is not None:
-        raise ParameterTypeError(owner, "public_choices", "True or False", public_choices)
+        raise ParameterTypeError("public_choices", "True or False", public_choices)
     if isinstance(each, BoundedRange):
         hint = (
             "True if a run draws anything besides its private mechanism (a setting, a seed): "
             "bounded range does not survive that. False if it draws nothing else."
         )
         rule = "True or False where 'each' is BoundedRange"
-        raise ParameterTypeError(owner, "public_choices", rule, None, hint)
+        raise ParameterTypeError("public_choices", rule, None, hint)
     return True
 
 
-def _read_delta(delta: Number, owner: str) -> Fraction:
-    exact = exact_decimal(delta, "delta", owner)
+def _read_delta(delta: Number) -> Fraction:
+    exact = exact_decimal(delta, "delta")
     if not 0 < exact < 1:
-        raise ParameterError(owner, "delta", "between 0 and 1", delta)
+        raise ParameterError("delta", "between 0 and 1", delta)
     return exact

@@ -21,7 +21,6 @@ from discreet.literals import OBJECTIVES, Objective
 from discreet.privacy.loss import Loss
 from discreet.testing import SeededBits
 
-_OWNER = "audit"
 # with this many candidates, or more, scores come as NumPy arrays
 _ARRAYS_FROM = 100_000
 
@@ -52,7 +51,7 @@ class AuditedCode:
 
     def __post_init__(self) -> None:
         if self.objective is not None:
-            choice(self.objective, OBJECTIVES, "objective", _OWNER)
+            choice(self.objective, OBJECTIVES, "objective")
 
 
 def from_function(
@@ -82,13 +81,11 @@ def from_function(
     extremes: whether to try scores at which floats break: 2^53, subnormal numbers,
         types of 8 bits.
     """
-    span = positive(
-        exact_binary(sensitivity, "sensitivity", _OWNER), sensitivity, "sensitivity", _OWNER
-    )
-    world = _scores(count(scores, "scores", _OWNER, least=2), span, monotonic, extremes)
+    span = positive(exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity")
+    world = _scores(count(scores, "scores", least=2), span, monotonic, extremes)
     if not callable(function):
         raise ParameterTypeError(
-            _OWNER, "mechanism", "a function, a mechanism or an AuditedCode", type(function)
+            "mechanism", "a function, a mechanism or an AuditedCode", type(function)
         )
     return AuditedCode(
         name=name or str(getattr(function, "__qualname__", type(function).__name__)),
@@ -106,7 +103,7 @@ def _scores(candidates: int, span: Fraction, monotonic: bool, extremes: bool) ->
         )
     if span.denominator != 1:
         rule = "a whole number with so many candidates"
-        raise ParameterError(_OWNER, "sensitivity", rule, span)
+        raise ParameterError("sensitivity", rule, span)
     return ScoreArrays(candidates=candidates, sensitivity=int(span), monotonic=monotonic)
 
 
@@ -203,8 +200,8 @@ def read_pairs(pairs: Iterable[Any]) -> GivenPairs:
             read.append(Pair(*given))
         else:
             raise ParameterTypeError(
-                _OWNER, "pairs", "pairs of neighbouring inputs, or triples with a name", given
+                "pairs", "pairs of neighbouring inputs, or triples with a name", given
             )
     if not read:
-        raise ParameterError(_OWNER, "pairs", "at least one", 0)
+        raise ParameterError("pairs", "at least one", 0)
     return GivenPairs(given=tuple(read))

@@ -160,7 +160,7 @@ class Task:
         if not draws.answered:
             # code that never runs shows no violation, and must not pass because of that
             rule = "code that gives an answer, and all calls failed"
-            raise ParameterError("audit", "mechanism", rule, draws.error)
+            raise ParameterError("mechanism", rule, draws.error)
         left = max(self.draws // 4, self.draws - draws.total)
         best = [
             self._certify(finalists, draws, left * runs // self.draws) for finalists, runs in found
@@ -273,6 +273,7 @@ def _quietly(run: Callable[[Any], Any], data: Any) -> None:
 
 
 @public_function("audit")
+@public_function("audit")
 def audit(
     mechanism: Any,
     *,
@@ -341,20 +342,20 @@ def audit(
     stated = claim if claim is not None else subject.claim
     if stated is None:
         raise ParameterError(
-            "audit", "claim", "given, because the code states none", claim, "Such as PureDP(1)."
+            "claim", "given, because the code states none", claim, "Such as PureDP(1)."
         )
-    alpha = float(1 - read_probability(confidence, "confidence", "audit"))
+    alpha = float(1 - read_probability(confidence, "confidence"))
     if not alpha:
         rule = "farther below 1 than floats are from 0"
-        raise ParameterError("audit", "confidence", rule, confidence)
+        raise ParameterError("confidence", rule, confidence)
     if not isinstance(seed, int):
-        raise ParameterTypeError("audit", "seed", "a whole number", seed)
+        raise ParameterTypeError("seed", "a whole number", seed)
     task = Task(
         subject=subject,
-        claim=Claim.read(stated, "audit"),
-        draws=count(draws, "draws", "audit", least=1000),
+        claim=Claim.read(stated),
+        draws=count(draws, "draws", least=1000),
         alpha=alpha,
-        timing=count(timing, "timing", "audit", least=0),
+        timing=count(timing, "timing", least=0),
         seed=seed,
         progress=progress or (lambda share: None),
     )
@@ -370,7 +371,7 @@ def _subject(
     objective: Objective | None,
     extremes: bool | None,
 ) -> AuditedCode:
-    scores = count(scores, "scores", "audit", least=2)
+    scores = count(scores, "scores", least=2)
     given = {
         "sensitivity": sensitivity,
         "monotonic": monotonic,
@@ -382,9 +383,7 @@ def _subject(
     if isinstance(mechanism, AuditedCode) or (is_ours(mechanism) and not from_elsewhere):
         if said:
             name = next(iter(said))
-            raise ParameterError(
-                "audit", name, "left out: the mechanism states its own", said[name]
-            )
+            raise ParameterError(name, "left out: the mechanism states its own", said[name])
         if isinstance(mechanism, AuditedCode):
             return mechanism
         return from_mechanism(mechanism, scores=scores)

@@ -233,12 +233,12 @@ class Claim:
     loss: Loss
 
     @staticmethod
-    def read(loss: object, owner: str) -> Claim:
+    def read(loss: object) -> Claim:
         """The claim of a loss; refused if the auditor knows no number for that kind."""
         kinds = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
         if not is_loss(loss, *kinds):
             names = ", ".join(kind.__name__ for kind in kinds[:-1])
-            raise ParameterTypeError(owner, "claim", f"a {names} or ApproxDP", loss)
+            raise ParameterTypeError("claim", f"a {names} or ApproxDP", loss)
         return Claim(loss)
 
     @property

@@ -80,7 +80,6 @@ def _world(mechanism: Any, scores: int) -> World:
     if first in ("scores", "answers"):
         return _score_world(mechanism, scores, first)
     raise ParameterTypeError(
-        "audit",
         "mechanism",
         "one that takes scores, answers, a value, counts or categories",
         type(mechanism),

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.events import Event, Outcome, observe
+from discreet.errors import public_function
 from discreet.privacy.loss import Loss
 
 # a table shows this many letters of an input
@@ -42,6 +43,7 @@ class Witness:
     seed: int | None = None
     extreme: bool = False
 
+    @public_function("replay")
     def replay(
         self, run: Callable[[Any], Any], *, claim: Loss, draws: int, confidence: float = 0.999
     ) -> float:
@@ -55,7 +57,7 @@ class Witness:
             EventCounts(event.count(sides[0]), draws // 2, event.count(sides[1]), draws // 2)
             for event in self.events
         ]
-        return Claim.read(claim, "replay").certified(counts, 1 - confidence)
+        return Claim.read(claim).certified(counts, 1 - confidence)
 
     def holds(self, outcome: Outcome) -> bool:
         """Whether the first event happens in this outcome."""

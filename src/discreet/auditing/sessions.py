@@ -187,6 +187,7 @@ class SessionReport:
 
 
 @public_function("audit_session")
+@public_function("audit_session")
 def audit_session(
     make_session: MakeSession,
     question: SessionCall,
@@ -229,8 +230,8 @@ def audit_session(
     """
     start = time.perf_counter()
     if not rows:
-        raise ParameterError("audit_session", "rows", "at least one row", 0)
-    draws = count(draws, "draws", "audit_session", least=0)
+        raise ParameterError("rows", "at least one row", 0)
+    draws = count(draws, "draws", least=0)
     ordinary = [dict(row) for row in rows]
     usual, loss = _transcript(make_session, question, ordinary)
     tried = list(hostile_rows(rows) if hostile is None else hostile)

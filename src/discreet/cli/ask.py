@@ -264,7 +264,7 @@ class TypedQuestion:
             ):
                 if given is not None:
                     raise ParameterError(
-                        self.command, option, "left out where there is no --ledger", given
+                        option, "left out where there is no --ledger", given, owner=self.command
                     )
             return {"budget": _budget(**numbers)}
         if self.dataset is None:
@@ -272,7 +272,9 @@ class TypedQuestion:
             if not self.ledger:
                 # whoever has set the variable expects every question to be charged
                 named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
-            raise ParameterError(self.command, "--dataset", f"given with {named}", Nothing(), hint)
+            raise ParameterError(
+                "--dataset", f"given with {named}", Nothing(), hint, owner=self.command
+            )
         # only to refuse numbers that make no sense
         _budget(**numbers)
         ledger = opened_things.enter_context(
@@ -354,7 +356,7 @@ class TypedQuestion:
             hint = hint if error.name == "where" else in_options(hint)
             told = f"{rule[0]} the table's columns" if rule[1] else quoted_options(error.rule)
             raise ParameterError(
-                self.command, option, told, Nothing() if got is None else got, hint
+                option, told, Nothing() if got is None else got, hint, owner=self.command
             ) from None
 
 
@@ -368,9 +370,11 @@ def read_protected(person: str | None, one_row: bool, command: str) -> Person | 
     if one_row == (person is not None):
         hint = "Say who is protected; there is no default."
         got = Nothing() if person is None else person
-        raise ParameterError(command, "--person", "given, or --one-row, but not both", got, hint)
+        raise ParameterError(
+            "--person", "given, or --one-row, but not both", got, hint, owner=command
+        )
     if person == "":
-        raise ParameterError(command, "--person", "the name of a column", "")
+        raise ParameterError("--person", "the name of a column", "", owner=command)
     return OneRow() if person is None else Person(person)
 
 

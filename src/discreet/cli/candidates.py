@@ -56,7 +56,7 @@ def typed_candidates(text: str, command: str, option: str = "--candidates") -> l
         labels = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
         raise ParameterError(
-            command, option, "a list such as a,b,c or an existing file", text
+            option, "a list such as a,b,c or an existing file", text, owner=command
         ) from None
     return [label.strip() for label in labels]
 
@@ -64,10 +64,10 @@ def typed_candidates(text: str, command: str, option: str = "--candidates") -> l
 def _from_file(path: str, typed: str, command: str, option: str) -> list[str]:
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise ParameterError(
-            command,
             option,
             "a list such as a,b,c or an existing file that you may read",
             typed,
+            owner=command,
         )
     delimiter = _TABLES.get(ending_of(path))
     try:
@@ -78,7 +78,7 @@ def _from_file(path: str, typed: str, command: str, option: str) -> list[str]:
     except (UnicodeDecodeError, csv.Error, OSError, EOFError):
         each = "candidate" if option == "--candidates" else "of them"
         rule = f"a text file in UTF-8 with one {each} on each line, or a CSV file with one column"
-        raise ParameterError(command, option, rule, typed) from None
+        raise ParameterError(option, rule, typed, owner=command) from None
 
 
 @contextmanager
@@ -92,11 +92,11 @@ def _column(rows: list[list[str]], typed: str, command: str, option: str) -> lis
     filled = [row for row in rows if row]
     if any(len(row) != 1 for row in filled):
         raise ParameterError(
-            command,
             option,
             "a CSV file with one column",
             typed,
             "A line of it has more than one.",
+            owner=command,
         )
     # the first line is a header
     return [row[0] for row in filled[1:]]
@@ -130,7 +130,7 @@ def as_the_column(
     else:
         return list(labels)
     if None in values:
-        raise ParameterError(command, option, rule, typed)
+        raise ParameterError(option, rule, typed, owner=command)
     return values
 
 
@@ -147,7 +147,7 @@ def read_prices(text: str, command: str) -> list[int | float]:
     rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
     exact = [number for number in numbers if number is not None]
     if len(exact) < len(parts) or (":" in text and len(parts) != 3):
-        raise ParameterError(command, "--prices", rule, text)
+        raise ParameterError("--prices", rule, text, owner=command)
     if ":" in text:
         low, high, step = exact
         if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
@@ -155,14 +155,14 @@ def read_prices(text: str, command: str) -> list[int | float]:
                 f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} "
                 "prices."
             )
-            raise ParameterError(command, "--prices", rule, text, hint)
+            raise ParameterError("--prices", rule, text, hint, owner=command)
         exact = [low + place * step for place in range(int((high - low) / step) + 1)]
     if len(exact) > MOST_PRICES:
-        raise ParameterError(command, "--prices", f"at most {MOST_PRICES:,}", text)
+        raise ParameterError("--prices", f"at most {MOST_PRICES:,}", text, owner=command)
     if any(number <= 0 for number in exact):
-        raise ParameterError(command, "--prices", "greater than 0, each of them", text)
+        raise ParameterError("--prices", "greater than 0, each of them", text, owner=command)
     if len(set(exact)) < len(exact):
-        raise ParameterError(command, "--prices", "all different", text)
+        raise ParameterError("--prices", "all different", text, owner=command)
     return [number.numerator if number.denominator == 1 else float(number) for number in exact]
 
 

@@ -77,7 +77,7 @@ def number_option(text: str, name: str, command: str) -> ExactNumber:
     """Read the number that an option was given."""
     number = parse_number(text)
     if number is None:
-        raise ParameterError(command, name, "a finite number such as 2, 0.5 or 1/3", text)
+        raise ParameterError(name, "a finite number such as 2, 0.5 or 1/3", text, owner=command)
     return number
 
 
@@ -85,7 +85,9 @@ def positive_option(text: str, name: str, command: str) -> ExactNumber:
     """Read the number above 0 that an option was given."""
     number = parse_number(text)
     if number is None or number <= 0:
-        raise ParameterError(command, name, "a number greater than 0, such as 2, 0.5 or 1/3", text)
+        raise ParameterError(
+            name, "a number greater than 0, such as 2, 0.5 or 1/3", text, owner=command
+        )
     return number
 
 
@@ -96,9 +98,9 @@ def count_option(text: str, name: str, command: str, *, most: int | None = None)
     """
     number = parse_number(text)
     if not isinstance(number, int):
-        raise ParameterError(command, name, "a whole number", text)
+        raise ParameterError(name, "a whole number", text, owner=command)
     if most is not None and not 1 <= number <= most:
-        raise ParameterError(command, name, f"a whole number from 1 to {most:,}", number)
+        raise ParameterError(name, f"a whole number from 1 to {most:,}", number, owner=command)
     return number
 
 
@@ -113,7 +115,7 @@ def numbers_option(
     parts = text.split(",")
     numbers = [number for part in parts if (number := parse_number(part)) is not None]
     if len(numbers) < len(parts) or exactly not in (None, len(parts)):
-        raise ParameterError(command, name, rule, text)
+        raise ParameterError(name, rule, text, owner=command)
     return numbers
 
 
@@ -140,7 +142,7 @@ def unwritable(file: str, name: str, command: str) -> ParameterError:
     hint = (
         "It is there already: remove it, or choose another name." if os.path.lexists(file) else ""
     )
-    return ParameterError(command, name, rule, file, hint)
+    return ParameterError(name, rule, file, hint, owner=command)
 
 
 Answer = TypeVar("Answer")
@@ -221,7 +223,7 @@ def read_loss(kind: type[Loss], text: str, option: str, command: str) -> Loss:
     """
     loss = _loss(kind, text)
     if loss is None:
-        raise ParameterError(command, option, _SIZES[len(kind.__slots__)], text)
+        raise ParameterError(option, _SIZES[len(kind.__slots__)], text, owner=command)
     return loss
 
 
@@ -242,12 +244,12 @@ def read_losses(
                     f"{_SIZES[len(kind.__slots__)]}, and then, if it occurs more than once, x and "
                     f"a count up to {MOST_QUERIES:,}"
                 )
-                raise ParameterError(command, option, rule, text)
+                raise ParameterError(option, rule, text, owner=command)
             losses[loss] += count
     if not losses:
         options = [option for _, option, _ in given]
         raise ParameterError(
-            command, options[0], f"given, or {' or '.join(options[1:])}", Nothing()
+            options[0], f"given, or {' or '.join(options[1:])}", Nothing(), owner=command
         )
     return losses
 
@@ -274,7 +276,9 @@ def read_budget(
     if rho is not None:
         for option, given in ((of_epsilon, epsilon), (of_delta, delta)):
             if given is not None:
-                raise ParameterError(command, option, f"left out where {of_rho} is given", given)
+                raise ParameterError(
+                    option, f"left out where {of_rho} is given", given, owner=command
+                )
         return ZCDP(positive_option(rho, of_rho, command))
     for option, given in ((of_epsilon, epsilon), (of_delta, delta)):
         if given is None:
@@ -283,12 +287,14 @@ def read_budget(
                 if option == of_delta
                 else "There is no default."
             )
-            raise ParameterError(command, option, f"given, unless {of_rho} is", Nothing(), hint)
+            raise ParameterError(
+                option, f"given, unless {of_rho} is", Nothing(), hint, owner=command
+            )
     assert epsilon is not None
     assert delta is not None
     most, chance = positive_option(epsilon, of_epsilon, command), parse_number(delta)
     if chance is None or not 0 <= chance < 1 or delta.strip().startswith("-"):
-        raise ParameterError(command, of_delta, "at least 0 and below 1", delta)
+        raise ParameterError(of_delta, "at least 0 and below 1", delta, owner=command)
     return ApproxDP(most, chance) if chance else PureDP(most)
 
 
@@ -318,7 +324,7 @@ def asked(
     except ParameterError as error:
         option = (arguments or {}).get(error.name) or as_option(error.name)
         raise ParameterError(
-            command, option, error.rule, typed.get(error.name, error.got)
+            option, error.rule, typed.get(error.name, error.got), owner=command
         ) from None
     except ValueError:
         # the logarithm of a number that is zero as a float
@@ -406,7 +412,7 @@ class TypedMechanism:
 
         makers: dict[str, Callable[..., Mechanism]] = dict(MECHANISMS.items())
         if name not in makers:
-            raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)
+            raise ParameterError("--mechanism", f"one of {_NAMES}", name, owner=self.command)
         return self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
 
     def made(self, make: Callable[..., Made], **others: Any) -> Made:
@@ -431,7 +437,7 @@ class TypedMechanism:
             hint = _HINTS.get(error.name, error.hint) if error.hint else ""
             option = as_option(error.name)
             raise ParameterError(
-                self.command, option, error.rule, Nothing() if got is None else got, hint
+                option, error.rule, Nothing() if got is None else got, hint, owner=self.command
             ) from None
 
 

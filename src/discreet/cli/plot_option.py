@@ -108,7 +108,7 @@ def require_model_file(file: str, command: str) -> None:
 def _require_name(file: str, formats: Sequence[str], command: str) -> None:
     if os.path.splitext(file)[1].lower() not in formats:
         rule = f"a file whose name ends in one of {', '.join(formats)}"
-        raise ParameterError(command, "--plot", rule, file)
+        raise ParameterError("--plot", rule, file, owner=command)
     require_writable(file, "--plot", command)
 
 
@@ -117,14 +117,14 @@ def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> 
     require_file(file, command)
     if kind is not BoundedRange:
         raise ParameterError(
-            command,
             "--plot",
             "given for bounded range only, because that is what it compares",
             file,
+            owner=command,
         )
     if not isinstance(budget, ApproxDP):
         raise ParameterError(
-            command, "--plot", "given with an --epsilon and a --delta greater than 0", file
+            "--plot", "given with an --epsilon and a --delta greater than 0", file, owner=command
         )
 
 

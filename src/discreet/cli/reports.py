@@ -72,14 +72,16 @@ def make_local(
     to change.
     """
     if name not in _MECHANISMS:
-        raise ParameterError(command, "--mechanism", f"one of {_NAMES}", name)
+        raise ParameterError("--mechanism", f"one of {_NAMES}", name, owner=command)
     if size is not None and name != "subset":
-        raise ParameterError(command, "--size", "given with --mechanism subset only", size)
+        raise ParameterError("--size", "given with --mechanism subset only", size, owner=command)
     words: dict[str, Any] = {} if size is None else {"size": count_option(size, "--size", command)}
     try:
         labels = typed_candidates(categories, command)
     except ParameterError as error:
-        raise ParameterError(command, "--categories", error.rule, error.got, error.hint) from None
+        raise ParameterError(
+            "--categories", error.rule, error.got, error.hint, owner=command
+        ) from None
     request = TypedMechanism(command=command, epsilon=epsilon, acknowledge=acknowledge)
     return request.made(_MECHANISMS[name], categories=labels, **words)
 
@@ -136,7 +138,7 @@ def _described_otherwise(found: str, wanted: str, command: str) -> ParameterErro
     rule = "that of the reports, as their header says"
     if name in theirs and name != "categories":
         rule = f"{theirs[name][:40]}, as the header of the reports says"
-    return ParameterError(command, option, rule, got, hint)
+    return ParameterError(option, rule, got, hint, owner=command)
 
 
 def read_column(file: str, column: str, argument: str, command: str) -> list[str | None]:
@@ -151,7 +153,7 @@ def read_column(file: str, column: str, argument: str, command: str) -> list[str
         except UnreadableFileError:
             kind = ending_of(path).lstrip(".")
             raise ParameterError(
-                command, argument, f"a file that can be read as {kind}", file
+                argument, f"a file that can be read as {kind}", file, owner=command
             ) from None
     require_column(column, table.columns, name, "--column", command)
     return [None if label is None else str(label) for label, _ in table.rows]
@@ -199,7 +201,7 @@ def _bits(reports: NDArray[Any], mechanism: ReportMechanism) -> NDArray[np.bool_
 
 def _unlike(rule: str, command: str) -> ParameterError:
     hint = "Are the categories, the epsilon and the mechanism those of the reports?"
-    return ParameterError(command, "REPORTS", f"reports that are {rule}", _Other(), hint)
+    return ParameterError("REPORTS", f"reports that are {rule}", _Other(), hint, owner=command)
 
 
 class _Other:

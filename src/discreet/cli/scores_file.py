@@ -185,18 +185,18 @@ def read_scores(
     with local_file(file, command, option) as path:
         if os.path.getsize(path) == 0:
             raise ParameterError(
-                command,
                 option,
                 "a file with a column of labels and one of scores",
                 file,
                 "It is empty.",
+                owner=command,
             )
         try:
             table = read_rows(path, label, score)
         except UnreadableFileError:
             kind = ending_of(path).lstrip(".")
             raise ParameterError(
-                command, option, f"a file that can be read as {kind}", file
+                option, f"a file that can be read as {kind}", file, owner=command
             ) from None
     for parameter, column in (("--label", label), ("--score", score)):
         require_column(
@@ -238,14 +238,14 @@ def _require_file(file: str, command: str, option: str) -> None:
         if os.path.isdir(file):
             hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
         raise ParameterError(
-            command, option, "an existing file, or - for standard input", file, hint
+            option, "an existing file, or - for standard input", file, hint, owner=command
         )
     if os.path.isfile(file) and ending_of(file) not in READERS:
         rule = f"a file whose name ends in one of {', '.join(READERS)}"
         hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
-        raise ParameterError(command, option, rule, file, hint)
+        raise ParameterError(option, rule, file, hint, owner=command)
     if not os.access(file, os.R_OK):
-        raise ParameterError(command, option, "a file that you may read", file)
+        raise ParameterError(option, "a file that you may read", file, owner=command)
 
 
 def _is_pipe(file: str) -> bool:
@@ -267,7 +267,7 @@ def require_column(
     """Refuse a column that is not there, with a hint if it seems to be misspelt."""
     if column not in columns:
         hint = column_hint(column, columns, advice)
-        raise ParameterError(command, option, f"a column of {name}", column, hint)
+        raise ParameterError(option, f"a column of {name}", column, hint, owner=command)
 
 
 def _require_labels(labels: Sequence[Any], whose: str) -> None:

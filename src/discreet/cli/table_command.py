@@ -160,9 +160,9 @@ class TypedGroups:
         ):
             if value is None and given is not None:
                 hint = "The groups must be public." if option == "--groups" else ""
-                raise ParameterError(command, option, f"given with {other}", Nothing(), hint)
+                raise ParameterError(option, f"given with {other}", Nothing(), hint, owner=command)
         if by is not None and plot is not None:
-            raise ParameterError(command, "--plot", "left out with --by", plot)
+            raise ParameterError("--plot", "left out with --by", plot, owner=command)
         return cls(by=by, groups=groups, command=command)
 
     def options(self, asked: OpenSession) -> dict[str, Any]:

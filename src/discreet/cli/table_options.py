@@ -217,13 +217,13 @@ class FileOptions:
             return CsvFile(file, **self.words())
         except ParameterError as error:
             raise ParameterError(
-                command, f"--{error.name}", error.rule, error.got, error.hint
+                f"--{error.name}", error.rule, error.got, error.hint, owner=command
             ) from None
 
     def refuse(self, rule: str, command: str) -> None:
         """Refuse these options where they mean nothing."""
         for name, value in self.given().items():
-            raise ParameterError(command, f"--{name}", rule, value)
+            raise ParameterError(f"--{name}", rule, value, owner=command)
 
     def words(self) -> dict[str, Any]:
         """The same as a session takes them."""
@@ -264,7 +264,7 @@ def opened(
         options.refuse("left out where the table is no CSV file", command)
     if engine == "duckdb" and _scheme(path) in _SERVERS:
         if name is None:
-            raise ParameterError(command, "--table", "given where TABLE is a URL", Nothing())
+            raise ParameterError("--table", "given where TABLE is a URL", Nothing(), owner=command)
         yield _on_server(path, name, command, "TABLE")
     elif engine == "duckdb":
         with unbundled(path) as named, _local(named, name, command) as file:
@@ -272,7 +272,7 @@ def opened(
             yield Opened(source, _columns(source, path, command, name), name)
     elif name is not None:
         raise ParameterError(
-            command, "--table", "left out with --engine, where TABLE is the name", name
+            "--table", "left out with --engine, where TABLE is the name", name, owner=command
         )
     elif engine == "spark":
         yield _on_spark(path, command, asked, options)
@@ -280,7 +280,7 @@ def opened(
         yield _on_server(engine, path, command, "--engine")
     else:
         rule = "duckdb, spark or a URL that begins with postgresql://"
-        raise ParameterError(command, "--engine", rule, public_url(engine))
+        raise ParameterError("--engine", rule, public_url(engine), owner=command)
 
 
 def label_of(
@@ -323,13 +323,13 @@ def _server(url: str) -> str:
 def _local(path: str, name: str | None, command: str) -> Iterator[str]:
     if ending_of(path) in DATABASES:
         if not os.path.isfile(path):
-            raise ParameterError(command, "TABLE", "an existing file", path)
+            raise ParameterError("TABLE", "an existing file", path, owner=command)
         if name is None:
-            raise ParameterError(command, "--table", "given for a database file", Nothing())
+            raise ParameterError("--table", "given for a database file", Nothing(), owner=command)
         yield path
         return
     if name is not None:
-        raise ParameterError(command, "--table", "given only for a database", name)
+        raise ParameterError("--table", "given only for a database", name, owner=command)
     if (
         "://" not in path
         and not os.path.exists(path)
@@ -345,14 +345,14 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
 def _columns(source: Any, path: str, command: str, name: str | None = None) -> Columns:
     file = source.path if isinstance(source, CsvFile) else source
     if isinstance(file, str) and os.path.isfile(file) and not os.path.getsize(file):
-        raise ParameterError(command, "TABLE", "a file with columns", path, "It is empty.")
+        raise ParameterError("TABLE", "a file with columns", path, "It is empty.", owner=command)
     try:
-        return open_table(source, "Session", table=name).schema
+        return open_table(source, table=name).schema
     except (MissingExtraError, OutdatedLibraryError):
         raise
     except ParameterError as error:
         if error.name == "table_name":
-            raise ParameterError(command, "--table", error.rule, error.got) from None
+            raise ParameterError("--table", error.rule, error.got, owner=command) from None
         # the hint about a header line helps; the name of DuckDB's error does not
         hint = "" if error.hint.startswith("DuckDB says") else in_options(error.hint)
     except Exception:
@@ -363,7 +363,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
         if isinstance(file, str)
         else "a table that can be read"
     )
-    raise ParameterError(command, "TABLE", rule, public_url(path), hint)
+    raise ParameterError("TABLE", rule, public_url(path), hint, owner=command)
 
 
 def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOptions) -> Opened:
@@ -372,10 +372,10 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
     source = options.source(path, command)
     if isinstance(source, CsvFile) and (source.multiline or source.form.encoding != "utf-8"):
         raise ParameterError(
-            command, "--engine", "duckdb for files with --multiline or --encoding", "spark"
+            "--engine", "duckdb for files with --multiline or --encoding", "spark", owner=command
         )
     if isinstance(source, CsvFile) and source.decimal != ".":
-        raise ParameterError(command, "--engine", "duckdb for files with --decimal", "spark")
+        raise ParameterError("--engine", "duckdb for files with --decimal", "spark", owner=command)
     spark = _spark()
     try:
         if isinstance(source, CsvFile):
@@ -397,7 +397,9 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         if native is not None:
             return Opened(native, _columns(native, path, command))
         hint = "No table of Spark's catalog has this name."
-    raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
+    raise ParameterError(
+        "TABLE", "a file or a table that Spark can read", path, hint, owner=command
+    )
 
 
 def _spark() -> Any:
@@ -426,7 +428,7 @@ def _on_server(url: str, name: str, command: str, option: str) -> Opened:
         # the error's text may show the password
         hint = f"The connection says: {type(error).__name__}."
         rule = f"a database that can be reached and has the table {name!r}"
-        raise ParameterError(command, option, rule, public_url(url), hint) from None
+        raise ParameterError(option, rule, public_url(url), hint, owner=command) from None
     return Opened(native, _columns(native, url, command))
 
 

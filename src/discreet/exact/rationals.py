@@ -46,52 +46,52 @@ _MOST = 10 ** (MOST_DIGITS + 100)
 _SHORT = f"a number of at most {MOST_DIGITS:,} digits above and below the line"
 
 
-def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
+def exact_decimal(value: Number, name: str) -> Fraction:
     """Read a privacy parameter: a float means the decimal that it prints as.
 
-    >>> exact_decimal(0.1, "epsilon", "Example")
+    >>> exact_decimal(0.1, "epsilon")
     Fraction(1, 10)
     """
     if isinstance(value, (float, np.floating)):
-        return _require_short(private_decimal(value, name, owner), name, owner)
-    return exact_binary(value, name, owner)
+        return _require_short(private_decimal(value, name), name)
+    return exact_binary(value, name)
 
 
-def private_decimal(value: Number, name: str, owner: str) -> Fraction:
+def private_decimal(value: Number, name: str) -> Fraction:
     """Read a value that may be a person's as `exact_decimal` does, however long it is.
 
     A limit of its length would let that person decide whether there is an answer.
     """
     if isinstance(value, (float, np.floating)):
-        _require_finite(value, name, owner)
+        _require_finite(value, name)
         # str() of a NumPy scalar is its shortest decimal at its own precision; float() of a
         # float32 is not.
         return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
-    return private_binary(value, name, owner)
+    return private_binary(value, name)
 
 
-def exact_binary(value: Number, name: str, owner: str) -> Fraction:
+def exact_binary(value: Number, name: str) -> Fraction:
     """Read a public number next to scores: a float means its exact binary value.
 
-    >>> exact_binary(0.5, "sensitivity", "Example")
+    >>> exact_binary(0.5, "sensitivity")
     Fraction(1, 2)
     """
     if isinstance(value, Decimal) and value.is_finite() and abs(_exponent(value)) > 2 * MOST_DIGITS:
         # before it is written out: Decimal("1e-999999999") would fill the memory
-        raise ParameterError(owner, name, _SHORT, f"about 1e{value.adjusted():+}")
-    return _require_short(private_binary(value, name, owner), name, owner)
+        raise ParameterError(name, _SHORT, f"about 1e{value.adjusted():+}")
+    return _require_short(private_binary(value, name), name)
 
 
-def private_binary(value: Number, name: str, owner: str) -> Fraction:
+def private_binary(value: Number, name: str) -> Fraction:
     """Read a score as `exact_binary` does, however long it is: a refusal would tell of it."""
     if type(value) is int:
         return Fraction(value)
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Number):
-        raise ParameterTypeError(owner, name, _ACCEPTED, value)
+        raise ParameterTypeError(name, _ACCEPTED, value)
     if isinstance(value, np.integer):
         return Fraction(int(value))
     if isinstance(value, (float, np.floating, Decimal)):
-        _require_finite(value, name, owner)
+        _require_finite(value, name)
         return Fraction(*value.as_integer_ratio())
     return Fraction(value)
 
@@ -103,10 +103,10 @@ def _exponent(value: Decimal) -> int:
     return exponent
 
 
-def _require_short(value: Fraction, name: str, owner: str) -> Fraction:
+def _require_short(value: Fraction, name: str) -> Fraction:
     """Return the number if it has few enough digits. One that has more is not printed."""
     if abs(value.numerator) >= _MOST or value.denominator >= _MOST:
-        raise ParameterError(owner, name, _SHORT, f"about {_size(value)}")
+        raise ParameterError(name, _SHORT, f"about {_size(value)}")
     return value
 
 
@@ -121,42 +121,42 @@ def read_written(text: object) -> Fraction:
     return Fraction(text)
 
 
-def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
+def positive(value: Fraction, got: object, name: str) -> Fraction:
     """Return the value if it is greater than 0."""
     if value.numerator <= 0:
-        raise ParameterError(owner, name, "greater than 0", got)
+        raise ParameterError(name, "greater than 0", got)
     return value
 
 
-def whole_sensitivity(value: Any, name: str, owner: str) -> Fraction:
+def whole_sensitivity(value: Any, name: str) -> Fraction:
     """Read how far one person can move whole numbers, or the squares of that: a whole
     number, too. A fraction would be less than any move, and noise for it too little.
     """
-    exact = positive(exact_binary(value, name, owner), value, name, owner)
+    exact = positive(exact_binary(value, name), value, name)
     if exact.denominator != 1:
         hint = "Whole numbers move by whole steps."
-        raise ParameterError(owner, name, "a whole number", value, hint)
+        raise ParameterError(name, "a whole number", value, hint)
     return exact
 
 
-def lower_and_upper(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
+def lower_and_upper(bounds: Any) -> tuple[Fraction, Fraction]:
     """Read a pair of bounds, the first below the second."""
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+        raise ParameterTypeError("bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds") for bound in bounds)
     if not low < high:
         rule = "a lower bound below an upper one"
-        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+        raise ParameterError("bounds", rule, shown_pair(bounds))
     return low, high
 
 
-def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> int:
+def count(value: int | np.integer, name: str, *, least: int = 1) -> int:
     """Read a whole number of things, at least `least`."""
     if not is_whole(value):
-        raise ParameterTypeError(owner, name, "a whole number", value)
+        raise ParameterTypeError(name, "a whole number", value)
     if value < least:
-        raise ParameterError(owner, name, f"at least {least}", value)
-    return _require_short(Fraction(int(value)), name, owner).numerator
+        raise ParameterError(name, f"at least {least}", value)
+    return _require_short(Fraction(int(value)), name).numerator
 
 
 def is_whole(value: object) -> bool:
@@ -164,20 +164,18 @@ def is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
-def choice(value: object, allowed: tuple[Word, ...], name: str, owner: str) -> Word:
+def choice(value: object, allowed: tuple[Word, ...], name: str) -> Word:
     """The word among the allowed ones that the value is."""
     if not isinstance(value, str) or value not in allowed:
         rule = "one of " + ", ".join(repr(word) for word in allowed)
-        raise (ParameterError if isinstance(value, str) else ParameterTypeError)(
-            owner, name, rule, value
-        )
+        raise (ParameterError if isinstance(value, str) else ParameterTypeError)(name, rule, value)
     return allowed[allowed.index(value)]
 
 
-def require_flag(value: object, name: str, owner: str) -> bool:
+def require_flag(value: object, name: str) -> bool:
     """Return the value if it is True or False."""
     if not isinstance(value, bool):
-        raise ParameterTypeError(owner, name, "True or False", value)
+        raise ParameterTypeError(name, "True or False", value)
     return value
 
 
@@ -260,6 +258,6 @@ def is_finite(value: float | np.floating[Any] | Decimal) -> bool:
     return value.is_finite() if isinstance(value, Decimal) else bool(np.isfinite(value))
 
 
-def _require_finite(value: float | np.floating[Any] | Decimal, name: str, owner: str) -> None:
+def _require_finite(value: float | np.floating[Any] | Decimal, name: str) -> None:
     if not is_finite(value):
-        raise ParameterError(owner, name, "a finite number", value)
+        raise ParameterError(name, "a finite number", value)

@@ -62,18 +62,18 @@ def read_address(
     rule = f"a path such as {example!r}, or a URL such as 'postgresql+psycopg://user@host/database'"
     text = os.fspath(address) if isinstance(address, (str, os.PathLike)) else None
     if not isinstance(text, str):
-        raise ParameterTypeError(owner, parameter, rule, type(address).__name__)
+        raise ParameterTypeError(parameter, rule, type(address).__name__, owner=owner)
     scheme, _, rest = text.partition("://")
     if scheme in _SERVERS and shown(text):
         return Address(shown(text), None, "postgresql://" + rest)
     is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
     path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
     if path in ("", ":memory:"):
-        raise ParameterError(owner, parameter, rule, text, "In memory it would not survive.")
+        raise ParameterError(parameter, rule, text, "In memory it would not survive.", owner=owner)
     if path is None or "\0" in path:
         hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
         got = shown(text) or Hidden("one that cannot be read")
-        raise ParameterError(owner, parameter, rule, got, hint)
+        raise ParameterError(parameter, rule, got, hint, owner=owner)
     return Address(text, Path(path))
 
 

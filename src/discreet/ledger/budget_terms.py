@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import InputError, ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number
 from discreet.ledger.chain import canonical
 from discreet.ledger.subject import Subject, read_subject
@@ -153,16 +153,19 @@ class Terms:
 
     def price(self, cost: Cost, owner: str) -> Sums:
         """What a release costs, rounded up."""
-        spending = self.rule.spending(cost, owner)
+        try:
+            spending = self.rule.spending(cost)
+        except InputError as error:
+            raise error.called(owner) from None
         found = Sums(
             _up(spending.epsilon, UNITS),
             _up(spending.squares, self.scale),
             math.ceil(spending.delta * UNITS),
         )
         if max(found.epsilon or 0, found.squares or 0, found.delta) > MOST:
-            raise ParameterError(owner, "loss", "at most 1e30", cost.loss)
+            raise ParameterError("loss", "at most 1e30", cost.loss, owner=owner)
         if not found.is_a_charge:
-            raise ParameterError(owner, "loss", "more than nothing", cost.loss)
+            raise ParameterError("loss", "more than nothing", cost.loss, owner=owner)
         return found
 
     @cached_property
@@ -245,11 +248,12 @@ def read_said(
 ) -> Terms:
     """Read what a caller says about a budget. Its coins are not certified yet."""
     if not isinstance(windows, bool):
-        raise ParameterTypeError(owner, "windows", "True or False", windows)
-    rule = BudgetRule.of(budget, delta_for_losses=delta_for_losses, counting=counting, owner=owner)
+        raise ParameterTypeError("windows", "True or False", windows, owner=owner)
+    with called_as(owner):
+        rule = BudgetRule.of(budget, delta_for_losses=delta_for_losses, counting=counting)
     number = rule.budget.numbers[0]
     if not 1 <= number * UNITS <= MOST:
-        raise ParameterError(owner, "budget", "at least 1e-30 and at most 1e30", budget)
+        raise ParameterError("budget", "at least 1e-30 and at most 1e30", budget, owner=owner)
     return Terms(budget=budget, windows=windows, rule=rule, subject=subject)
 
 
@@ -267,9 +271,11 @@ def grow(terms: Terms, budget: Loss, owner: str) -> Terms:
     """
     rule = terms.rule
     if type(terms.budget) is not type(budget) or not isinstance(budget, Loss):
-        raise ParameterError(owner, "budget", f"a {terms.budget.kind} as before", budget)
+        raise ParameterError("budget", f"a {terms.budget.kind} as before", budget, owner=owner)
     if isinstance(budget, ApproxDP) and bool(budget.delta) != (rule.counting != "epsilon"):
-        raise ParameterError(owner, "budget", "with a delta, or without one, as before", budget)
+        raise ParameterError(
+            "budget", "with a delta, or without one, as before", budget, owner=owner
+        )
     return read_said(
         budget, terms.windows, terms.subject, owner, _same_share(terms, budget), rule.counting
     )

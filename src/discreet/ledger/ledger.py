@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
 from discreet.accounting.budget_rules import NOTHING
-from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
+from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number
 from discreet.ledger.address import open_store, read_address
 from discreet.ledger.anchors import AnchorFile
@@ -128,7 +128,7 @@ class Ledger:
             or not 0 < timeout <= 3600
         ):
             raise ParameterError(
-                "Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout
+                "timeout", "a number of seconds, above 0 and at most 3600", timeout, owner="Ledger"
             )
         self._timeout = timeout
         place = read_address(address)
@@ -261,7 +261,7 @@ class Ledger:
                 known = read_terms(outcome.terms[0]).budget
             hint = "Budgets do not grow silently: see Ledger.extend."
             rule = f"the one it was opened with, {known!r}, with the same terms"
-            raise ParameterError(owner, "budget", rule, budget, hint)
+            raise ParameterError("budget", rule, budget, hint, owner=owner)
         _require(outcome, operation, owner)
 
     def extend(
@@ -282,7 +282,7 @@ class Ledger:
         kept = keep_coins(before, said)
         if not before.grows_to(kept):
             # nobody can have certified the coins of before for a smaller budget
-            raise ParameterError(owner, "budget", "no smaller than before", budget)
+            raise ParameterError("budget", "no smaller than before", budget, owner=owner)
         # the coins of a new budget take seconds, and a charged one never becomes untouched
         charged = self.account(dataset, analyst=analyst).sums != NOTHING
         operation = Extend(
@@ -294,7 +294,7 @@ class Ledger:
         )
         outcome = self._carry_out(operation)
         if outcome.refused == "smaller":
-            raise ParameterError(owner, "budget", "no smaller than before", budget)
+            raise ParameterError("budget", "no smaller than before", budget, owner=owner)
         _require(outcome, operation, owner)
 
     def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
@@ -460,10 +460,11 @@ class Ledger:
         owner = "Ledger.questions_left"
         if (epsilon is None) == (loss is None):
             rule = "given, or a loss, but not both"
-            raise ParameterError(owner, "epsilon", rule, epsilon)
+            raise ParameterError("epsilon", rule, epsilon, owner=owner)
         found = self._balances(dataset, analyst, window)
         if loss is None:
-            loss = found[0][2].rule.question(epsilon or 0, owner)
+            with called_as(owner):
+                loss = found[0][2].rule.question(epsilon or 0)
         cost = read_cost(loss, owner)
         return min(_times_left(balance, terms, cost, owner) for _, balance, terms in found)
 
@@ -520,11 +521,11 @@ class Ledger:
         """The answer that was kept for the charge of this number."""
         owner = "Ledger.answer"
         if type(number) is not int or number < 1:
-            raise ParameterTypeError(owner, "number", "the number of a charge", number)
+            raise ParameterTypeError("number", "the number of a charge", number, owner=owner)
         pages = self._charges(owner, None, None, number + 1, 1, kept=True)
         if not pages or pages[0][0].number != number:
             rule = "that of a charge whose answer was kept"
-            raise ParameterError(owner, "number", rule, number)
+            raise ParameterError("number", rule, number, owner=owner)
         return self._kept(*pages[0])
 
     def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
@@ -608,14 +609,14 @@ class Ledger:
         if outcome.refused in ("unknown data set", "unknown analyst"):
             parameter = "analyst" if scope.analyst else "dataset"
             got = scope.analyst or scope.dataset
-            raise ParameterError(owner, parameter, "one that was opened in this ledger", got)
+            raise ParameterError(parameter, "one that was opened in this ledger", got, owner=owner)
         _require(outcome, operation, owner)
 
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
         for what, value in subject.to_dict().items():
             rule = "left out for an analyst: it is the data set's"
-            raise ParameterError(owner, what, rule, value)
+            raise ParameterError(what, rule, value, owner=owner)
         return self._terms(dataset, owner)
 
     # --- inside: charges
@@ -882,7 +883,7 @@ class Ledger:
             balance = rows.balance(scope)
             if balance is None:
                 rule = "one that was opened in this ledger"
-                raise ParameterError(owner, "dataset", rule, dataset, "See Ledger.open.")
+                raise ParameterError("dataset", rule, dataset, "See Ledger.open.", owner=owner)
             with NamedPart(f"The budget of {scope}"):
                 return read_terms(balance.terms)
 
@@ -912,7 +913,7 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
 def _not_opened(scope: Scope, owner: str) -> ParameterError:
     asked = Hidden(str(scope._replace(window="")))
     rule = "one that was opened in this ledger"
-    return ParameterError(owner, "dataset", rule, asked, "See Ledger.open.")
+    return ParameterError("dataset", rule, asked, "See Ledger.open.", owner=owner)
 
 
 def _read_anchor(text: str) -> Anchor:
@@ -920,7 +921,7 @@ def _read_anchor(text: str) -> Anchor:
         return Anchor.read(text)
     except (ValueError, AttributeError):
         rule = "anchors, each a number, a colon and a hash, as Ledger.anchor gives them"
-        raise ParameterError("Ledger.verify", "anchors", rule, text) from None
+        raise ParameterError("anchors", rule, text, owner="Ledger.verify") from None
 
 
 def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str) -> bool:

@@ -440,16 +440,16 @@ def _read_roles(
 ) -> list[str]:
     """Roles that are there, quoted."""
     if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
-        raise ParameterTypeError(owner, name, "a list of names of roles", roles)
+        raise ParameterTypeError(name, "a list of names of roles", roles, owner=owner)
     known: dict[str, str] = dict(connection.one(_ROLES, list(roles))) if roles else {}
     for role in roles:
         if role not in known:
-            raise ParameterError(owner, name, "roles on the server", role, "See CREATE ROLE.")
+            raise ParameterError(name, "roles on the server", role, "See CREATE ROLE.", owner=owner)
     of_tables = {right.role for right in rights(connection) if right.may == OWNER}
     for role in roles:
         if role in of_tables:
             hint = "The owner may do everything with it: let others charge."
-            raise ParameterError(owner, name, "roles that do not own the ledger", role, hint)
+            raise ParameterError(name, "roles that do not own the ledger", role, hint, owner=owner)
     return [known[role] for role in roles]
 
 

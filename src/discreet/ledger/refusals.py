@@ -29,10 +29,10 @@ def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
             )
         case "no analyst":
             rule = "given, because analysts have budgets of their own on this data set"
-            return ParameterError(owner, "analyst", rule, None)
+            return ParameterError("analyst", rule, None, owner=owner)
         case "unknown analyst":
             rule = "one that has a budget on this data set"
-            return ParameterError(owner, "analyst", rule, operation.analyst)
+            return ParameterError("analyst", rule, operation.analyst, owner=owner)
     return unexpected(outcome, operation, owner)
 
 

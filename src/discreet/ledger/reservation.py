@@ -69,11 +69,11 @@ class Reservation:
             return self.answer
         if not isinstance(release, Release):
             raise ParameterTypeError(
-                "Reservation.settle", "release", "a Release", type(release).__name__
+                "release", "a Release", type(release).__name__, owner="Reservation.settle"
             )
         if not release.loss <= self.loss:
             rule = f"one that costs no more than was charged, {self.loss!r}"
-            raise ParameterError("Reservation.settle", "release", rule, release.loss)
+            raise ParameterError("release", rule, release.loss, owner="Reservation.settle")
         if self._settled:
             raise LedgerError(
                 f"Charge {self.number} must be settled once. Got another answer. Reserve again for "

@@ -253,7 +253,7 @@ class SQLiteStore:
             if roles:
                 rule = "left out for a ledger in a file"
                 hint = "Only its owner uses it: see chmod, or use a server."
-                raise ParameterError("Ledger.grant", name, rule, roles, hint)
+                raise ParameterError(name, rule, roles, hint, owner="Ledger.grant")
         with self._failing_closed():
             return (Right(self._path.owner(), "owner"),)
 

@@ -19,7 +19,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.privacy.parameters import OneRow, Person, Unit, read_unit
 
 Days = tuple[date, date]
@@ -76,7 +76,7 @@ def days_of(every: str, window: str, owner: str) -> Days:
             return read(window)
         except (ValueError, OverflowError):
             pass
-    raise ParameterError(owner, "window", f"a {every}, written as {example!r}", window)
+    raise ParameterError("window", f"a {every}, written as {example!r}", window, owner=owner)
 
 
 def require_periods(every: str, windows: Sequence[str], owner: str) -> None:
@@ -130,16 +130,24 @@ def make_subject(
     )
     for name, text in names:
         if text is not None and (not isinstance(text, str) or not text):
-            raise ParameterTypeError(owner, name, "a name", text)
+            raise ParameterTypeError(name, "a name", text, owner=owner)
     if (window_column is None) != (window_every is None):
         missing = "window_column" if window_column is None else "window_every"
-        raise ParameterError(owner, missing, "given, if window_column or window_every is", None)
+        raise ParameterError(
+            missing, "given, if window_column or window_every is", None, owner=owner
+        )
     if window_every is not None and window_every not in PERIODS:
-        raise ParameterError(owner, "window_every", "one of " + ", ".join(PERIODS), window_every)
+        raise ParameterError(
+            "window_every", "one of " + ", ".join(PERIODS), window_every, owner=owner
+        )
     if table_name is not None and table is None:
-        raise ParameterError(owner, "table_name", "left out where there is no table", table_name)
+        raise ParameterError(
+            "table_name", "left out where there is no table", table_name, owner=owner
+        )
+    with called_as(owner):
+        protected = None if unit is None else read_unit(unit)
     return Subject(
-        unit=None if unit is None else read_unit(unit, owner),
+        unit=protected,
         table=None if table is None else place_of(table, owner),
         table_name=table_name,
         table_label=table_label,
@@ -156,10 +164,10 @@ def place_of(table: str | os.PathLike[str], owner: str) -> str:
     """
     if not isinstance(table, (str, os.PathLike)) or not os.fspath(table):
         rule = "a path or a pattern"
-        raise ParameterTypeError(owner, "table", rule, type(table).__name__)
+        raise ParameterTypeError("table", rule, type(table).__name__, owner=owner)
     text = os.fspath(table)
     if "\0" in text:
-        raise ParameterError(owner, "table", "a path", text)
+        raise ParameterError("table", "a path", text, owner=owner)
     return str(Path(text).resolve())
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.renyi import largest_rho
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import exact_decimal
 from discreet.ledger.chain import canonical
 from discreet.privacy.cost import Cost
@@ -61,9 +61,9 @@ def read_known_name(value: str, name: str, owner: str) -> str:
     For what is there already, or is refused. Earlier versions took every such name.
     """
     if not isinstance(value, str):
-        raise ParameterTypeError(owner, name, "text", value)
+        raise ParameterTypeError(name, "text", value, owner=owner)
     if not value or len(value) > _LONGEST or not value.isprintable():
-        raise ParameterError(owner, name, f"1 to {_LONGEST} printable characters", value)
+        raise ParameterError(name, f"1 to {_LONGEST} printable characters", value, owner=owner)
     return value
 
 
@@ -76,15 +76,17 @@ def read_name(value: str, name: str, owner: str) -> str:
     hint = "A name that looks like another would be a second budget for the same data."
     if value != " ".join(value.split()):
         rule = "without spaces at its ends and without two in a row"
-        raise ParameterError(owner, name, rule, value, hint)
+        raise ParameterError(name, rule, value, hint, owner=owner)
     if any(letter.isdigit() and not letter.isascii() for letter in value):
-        raise ParameterError(owner, name, "written with the digits 0 to 9", ascii(value), hint)
+        raise ParameterError(
+            name, "written with the digits 0 to 9", ascii(value), hint, owner=owner
+        )
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
-        raise ParameterError(owner, name, rule, ascii(value), hint)
+        raise ParameterError(name, rule, ascii(value), hint, owner=owner)
     if not value.isascii() and _resembles(value):
         rule = "written with the usual letters and signs, and letters of one alphabet"
-        raise ParameterError(owner, name, rule, ascii(value), hint)
+        raise ParameterError(name, rule, ascii(value), hint, owner=owner)
     return value
 
 
@@ -127,38 +129,40 @@ def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -
     elif isinstance(window, Sequence):
         names = sorted({read_name(name, "window", owner) for name in window})
     else:
-        raise ParameterTypeError(owner, "window", "a name or a list of names", window)
+        raise ParameterTypeError("window", "a name or a list of names", window, owner=owner)
     if bool(names) != needed:
         rule = (
             "given for a data set with windows"
             if needed
             else "left out for a data set without windows"
         )
-        raise ParameterError(owner, "window", rule, window)
+        raise ParameterError("window", rule, window, owner=owner)
     return names
 
 
 def read_page(before: int | None, limit: int, owner: str) -> tuple[int, int]:
     """A page of what is numbered, newest first: up to which number, and how many."""
     if before is not None and (type(before) is not int or not 0 < before <= _LARGEST_NUMBER):
-        raise ParameterTypeError(owner, "before", "the number of a charge", before)
+        raise ParameterTypeError("before", "the number of a charge", before, owner=owner)
     if type(limit) is not int or not 1 <= limit <= _LARGEST_PAGE:
         rule = f"a whole number from 1 to {_LARGEST_PAGE}"
-        raise ParameterTypeError(owner, "limit", rule, limit)
+        raise ParameterTypeError("limit", rule, limit, owner=owner)
     return _LARGEST_NUMBER if before is None else before, limit
 
 
 def read_patience(wait: float, owner: str) -> float:
     """How many seconds to wait for an answer that another process computes."""
     if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait <= 3600:
-        raise ParameterError(owner, "wait", "a number of seconds, from 0 to 3600", wait)
+        raise ParameterError("wait", "a number of seconds, from 0 to 3600", wait, owner=owner)
     return wait
 
 
 def read_reason(reason: str, owner: str) -> str:
     """Why something is done to a budget, for those who audit it."""
     if not isinstance(reason, str) or not reason.strip():
-        raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
+        raise ParameterTypeError(
+            "reason", "a sentence for those who audit this", reason, owner=owner
+        )
     return reason
 
 
@@ -169,7 +173,7 @@ def read_request(request: Mapping[str, Any], owner: str, name: str = "request") 
         "levels"
     )
     if not isinstance(request, Mapping):
-        raise ParameterTypeError(owner, name, rule, type(request).__name__)
+        raise ParameterTypeError(name, rule, type(request).__name__, owner=owner)
     try:
         plain: dict[str, Any] = dict(request)
         if _is_plain(plain):
@@ -177,9 +181,9 @@ def read_request(request: Mapping[str, Any], owner: str, name: str = "request") 
         text = canonical(plain)
         plain = json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        raise ParameterTypeError(owner, name, rule, request) from None
+        raise ParameterTypeError(name, rule, request, owner=owner) from None
     if len(text) > _LARGEST_REQUEST or not _is_flat(plain):
-        raise ParameterError(owner, name, rule, f"{len(text)} characters")
+        raise ParameterError(name, rule, f"{len(text)} characters", owner=owner)
     return plain
 
 
@@ -221,13 +225,14 @@ def read_cost(cost: Loss | Cost, owner: str) -> Cost:
         return _cost_of(cost)
     # a class of somebody else's is no loss, and no cost
     if type(cost) is not Cost:
-        raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
+        raise ParameterTypeError("loss", "a loss such as PureDP(0.1), or a Cost", cost, owner=owner)
     parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
-    delta = exact_decimal(cost.delta, "delta", owner)
+    with called_as(owner):
+        delta = exact_decimal(cost.delta, "delta")
     if delta < 0:
-        raise ParameterError(owner, "delta", "at least 0", cost.delta)
+        raise ParameterError("delta", "at least 0", cost.delta, owner=owner)
     if delta and parts is None:
-        raise ParameterError(owner, "delta", "0 for a loss as a whole", cost.delta)
+        raise ParameterError("delta", "0 for a loss as a whole", cost.delta, owner=owner)
     read = Cost(cost.loss, parts, delta)
     if parts is not None:
         _require_parts(read, owner)
@@ -243,11 +248,11 @@ def _require_parts(cost: Cost, owner: str) -> None:
         or not all(is_loss(part, *_KINDS) for part in parts)
     ):
         rule = "a mapping from losses to how often they occur"
-        raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)
+        raise ParameterTypeError("parts", rule, type(parts).__name__, owner=owner)
     if not adds_up(loss, parts, cost.delta):
         rule = f"losses that together make up the loss, {loss!r}"
         hint = "The parts are what is paid for, so they cannot be less than the whole."
-        raise ParameterError(owner, "parts", rule, parts, hint)
+        raise ParameterError("parts", rule, parts, hint, owner=owner)
 
 
 def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:

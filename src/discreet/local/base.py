@@ -20,7 +20,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.enclosures import at_precision, ball
 from discreet.exact.rationals import Number, count, readable, set_frozen
 from discreet.local.categories import Categories, Shares, Values, read_categories, shares_at
@@ -37,6 +37,7 @@ _CELLS = 1 << 20
 _MOST_ROWS = 1 << 16
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class LocalMechanism(ABC):
     """A way for each person to report one of several public categories with noise of their own.
@@ -53,10 +54,9 @@ class LocalMechanism(ABC):
     _categories: Categories = field(init=False, compare=False)
 
     def __init__(self, categories: Any, *, epsilon: Number, acknowledge: str | None = None) -> None:
-        owner = type(self).__name__
-        read = read_categories(categories, owner)
+        read = read_categories(categories)
         set_frozen(self, categories=read.labels, _categories=read)
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
 
     def __repr__(self) -> str:
         shown = ", ".join([f"epsilon={readable(self.epsilon)}", *self._more_shown()])
@@ -67,8 +67,7 @@ class LocalMechanism(ABC):
 
         Give `bits` only in tests and simulations.
         """
-        owner = type(self).__name__
-        chance, positions = read_bits(bits, owner), self._categories.read(values, owner)
+        chance, positions = read_bits(bits), self._categories.read(values)
         reports = np.empty((len(positions), *self._report_shape), dtype=self._report_kind)
         for part in self._parts(len(positions)):
             reports[part] = self._draw(positions[part], chance)
@@ -76,8 +75,7 @@ class LocalMechanism(ABC):
 
     def release(self, value: Any, *, bits: Bits | None = None) -> Release:
         """One person's report in labels, a category or a list of categories, with what it cost."""
-        owner = type(self).__name__
-        chance, position = read_bits(bits, owner), self._categories.position(value, "value", owner)
+        chance, position = read_bits(bits), self._categories.position(value, "value")
         report = self._draw(np.array([position], dtype=self._categories.kind), chance)[0]
         return Release(
             value=self._in_labels(report),
@@ -103,12 +101,11 @@ class LocalMechanism(ABC):
         Unbiased: right on average, and so now and then below 0 for a category that is
             rare. Times the number of reports it estimates a number of persons.
         """
-        owner = type(self).__name__
         checked = self._read_reports(reports)
         counts = np.zeros(self._categories.size, dtype=np.int64)
         for part in self._parts(len(checked)):
             counts += self._count(checked[part])
-        return self._shares.estimate(counts, len(checked), owner, self.epsilon)
+        return self._shares.estimate(counts, len(checked), self.epsilon)
 
     def standard_error(self, reports: int, share: Any = 0.0) -> Any:
         """The standard deviation of an estimated share, for a category that this share
@@ -122,10 +119,7 @@ class LocalMechanism(ABC):
         persons, add share * (1 - share) / reports to its square. Times the number of
         reports it is the standard error of a number of persons.
         """
-        owner = type(self).__name__
-        return self._shares.standard_error(
-            count(reports, "reports", owner), share, owner, self.epsilon
-        )
+        return self._shares.standard_error(count(reports, "reports"), share, self.epsilon)
 
     def error_bound(self, failure_probability: Number, *, reports: int) -> float:
         """How far all estimated shares can be off, except with `failure_probability`, whatever
@@ -137,14 +131,13 @@ class LocalMechanism(ABC):
         times that: it holds for all categories together, and for every number of
         reports.
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         tail = beta / (2 * self._categories.size)
-        return self._shares.error_bound(count(reports, "reports", owner), tail)
+        return self._shares.error_bound(count(reports, "reports"), tail)
 
     def accuracy(self, *, reports: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement about the shares that `estimate` gives."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=rounded_up(self.error_bound(beta, reports=reports)),
             statement="shares",
@@ -157,7 +150,7 @@ class LocalMechanism(ABC):
 
         output: a report in labels, as `release` gives it.
         """
-        position = self._categories.position(value, "value", type(self).__name__)
+        position = self._categories.position(value, "value")
         score = self._score(self._read_labels(output), position)
         return at_precision(128, lambda: float((ball(self.rate) * score - self._log_total()).mid()))
 
@@ -249,12 +242,11 @@ class LocalMechanism(ABC):
 
     def _read_set(self, report: Any, name: str = "output") -> list[int]:
         """Different labels as positions."""
-        owner = type(self).__name__
         if isinstance(report, (str, bytes)) or not isinstance(report, Iterable):
-            raise ParameterTypeError(owner, name, "a list of categories", report)
-        positions = [self._categories.position(label, name, owner) for label in report]
+            raise ParameterTypeError(name, "a list of categories", report)
+        positions = [self._categories.position(label, name) for label in report]
         if len(set(positions)) < len(positions):
-            raise ParameterError(owner, name, "a list of different categories", report)
+            raise ParameterError(name, "a list of different categories", report)
         return positions
 
     def _labelled(self, reports: Any) -> list[list[int]] | None:
@@ -284,7 +276,7 @@ class LocalMechanism(ABC):
         return (slice(start, start + rows) for start in range(0, length, rows))
 
 
-def read_array(reports: Any, dimensions: int, owner: str) -> Reports:
+def read_array(reports: Any, dimensions: int) -> Reports:
     """Refuse what is no array of whole numbers, with at least one report."""
     try:
         array = np.asarray(reports)
@@ -292,20 +284,18 @@ def read_array(reports: Any, dimensions: int, owner: str) -> Reports:
         # rows of different lengths
         array = np.empty(0, dtype=object)
     if array.dtype.kind != "O" and array.size == 0:
-        raise ParameterError(owner, "reports", "at least one", 0)
+        raise ParameterError("reports", "at least one", 0)
     if isinstance(reports, np.ma.MaskedArray) or array.dtype.kind not in "iub":
         raise ParameterTypeError(
-            owner, "reports", "an array of whole numbers, as privatize gives it", type(reports)
+            "reports", "an array of whole numbers, as privatize gives it", type(reports)
         )
     if array.ndim != dimensions:
-        raise ParameterTypeError(
-            owner, "reports", f"an array of dimension {dimensions}", array.shape
-        )
+        raise ParameterTypeError("reports", f"an array of dimension {dimensions}", array.shape)
     return array
 
 
-def unlike_any_report(owner: str, rule: str) -> ParameterError:
+def unlike_any_report(rule: str) -> ParameterError:
     """The error for an array that no run can have given."""
     return ParameterError(
-        owner, "reports", rule, "another one", "Do its categories and parameters fit the reports?"
+        "reports", rule, "another one", "Do its categories and parameters fit the reports?"
     )

@@ -51,16 +51,16 @@ class Categories:
         """The smallest type that holds a position."""
         return np.min_scalar_type(self.size - 1)
 
-    def position(self, label: Any, name: str, owner: str) -> int:
+    def position(self, label: Any, name: str) -> int:
         """The position of one label."""
         try:
             return self.positions[label]
         except (KeyError, TypeError):
             # the texts of these errors show the label
             pass
-        raise _unknown(name, owner)
+        raise _unknown(name)
 
-    def read(self, values: Values, owner: str) -> NDArray[Any]:
+    def read(self, values: Values) -> NDArray[Any]:
         """The positions of many values, all of which must be categories."""
         # a Series
         if hasattr(values, "to_numpy"):
@@ -71,45 +71,43 @@ class Categories:
             and values.ndim == 1
             and values.dtype.kind in "iu"
         ):
-            return self._counted(values, owner)
-        listed = _listed(values, "values", owner)
+            return self._counted(values)
+        listed = _listed(values, "values")
         try:
             return np.fromiter(
                 (self.positions[value] for value in listed), dtype=self.kind, count=len(listed)
             )
         except (KeyError, TypeError):
             pass
-        raise _unknown("values", owner)
+        raise _unknown("values")
 
-    def _counted(self, values: NDArray[Any], owner: str) -> NDArray[Any]:
+    def _counted(self, values: NDArray[Any]) -> NDArray[Any]:
         first, last = self.labels[0], self.labels[-1]
         if values.size and not first <= int(values.min()) <= int(values.max()) <= last:
-            raise _unknown("values", owner)
+            raise _unknown("values")
         # within 64 bits even where the labels do not fit the type of the array
         return (values if first == 0 else values.astype(np.int64) - first).astype(self.kind)
 
 
-def read_categories(categories: Any, owner: str) -> Categories:
+def read_categories(categories: Any) -> Categories:
     """At least two labels, each once, in their order."""
-    labels = tuple(_listed(categories, "categories", owner))
+    labels = tuple(_listed(categories, "categories"))
     try:
         positions = {label: position for position, label in enumerate(labels)}
         empty = any(label is None or bool(label != label) for label in labels)
     except TypeError:
         # not hashable, or not even comparable with itself
         rule, got = "labels such as text or whole numbers", InWords("something else among them")
-        raise ParameterTypeError(owner, "categories", rule, got) from None
+        raise ParameterTypeError("categories", rule, got) from None
     if empty:
         raise ParameterError(
-            owner, "categories", "labels that are not empty", InWords("None or NaN among them")
+            "categories", "labels that are not empty", InWords("None or NaN among them")
         )
     if len(positions) < len(labels):
-        raise ParameterError(owner, "categories", "different from each other", InWords("one twice"))
+        raise ParameterError("categories", "different from each other", InWords("one twice"))
     if len(labels) < 2:
         hint = "With one category there is nothing to report."
-        raise ParameterError(
-            owner, "categories", "at least two labels", InWords(f"{len(labels)}"), hint
-        )
+        raise ParameterError("categories", "at least two labels", InWords(f"{len(labels)}"), hint)
     return Categories(labels, positions, _follow_each_other(labels))
 
 
@@ -120,21 +118,21 @@ def _follow_each_other(labels: tuple[Any, ...]) -> bool:
     return first > -(2**62) and last < 2**62 and labels == tuple(range(first, first + len(labels)))
 
 
-def _listed(labels: Any, name: str, owner: str) -> list[Any]:
+def _listed(labels: Any, name: str) -> list[Any]:
     unordered = isinstance(
         labels, (str, bytes, bytearray, set, frozenset, Mapping, np.ma.MaskedArray)
     )
     if unordered or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) != 1:
         rule = "labels in a row: a sequence, a Series or an array of one dimension"
-        raise ParameterTypeError(owner, name, rule, InWords(type(labels).__name__))
+        raise ParameterTypeError(name, rule, InWords(type(labels).__name__))
     return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
 
 
-def _unknown(name: str, owner: str) -> ParameterError:
+def _unknown(name: str) -> ParameterError:
     hint = (
         "Give unknown ones a category of their own, such as 'other', before anything is reported."
     )
-    return ParameterError(owner, name, "among the categories", InWords("something else"), hint)
+    return ParameterError(name, "among the categories", InWords("something else"), hint)
 
 
 class InWords:
@@ -170,16 +168,16 @@ class Shares:
         return cls(*(float(number.mid()) for number in (own, other, scale, *variances)))
 
     def estimate(
-        self, counts: NDArray[np.int64], reports: int, owner: str, epsilon: Fraction
+        self, counts: NDArray[np.int64], reports: int, epsilon: Fraction
     ) -> NDArray[np.float64]:
         """Unbiased shares, from how many of the reports point to each category."""
-        self._require_finite(owner, epsilon)
+        self._require_finite(epsilon)
         return np.asarray((counts / reports - self.other) * self.scale, dtype=np.float64)
 
-    def standard_error(self, reports: int, share: Any, owner: str, epsilon: Fraction) -> Any:
+    def standard_error(self, reports: int, share: Any, epsilon: Fraction) -> Any:
         """The standard deviation of an estimated share."""
-        self._require_finite(owner, epsilon)
-        shares = _read_shares(share, owner)
+        self._require_finite(epsilon)
+        shares = _read_shares(share)
         # if no report points to it, and if all do
         low, high = (
             -self.other * self.scale,
@@ -188,7 +186,7 @@ class Shares:
         slack = 1e-9 * (high - low)
         if not np.all((shares >= low - slack) & (shares <= high + slack)):
             raise ParameterError(
-                owner, "share", f"between {low:.6g} and {high:.6g}, as estimates are", share
+                "share", f"between {low:.6g} and {high:.6g}, as estimates are", share
             )
         variances = (
             self.other_variance + shares * (self.own_variance - self.other_variance)
@@ -222,9 +220,9 @@ class Shares:
         """
         return (self.own_variance + (categories - 1) * self.other_variance) / categories
 
-    def _require_finite(self, owner: str, epsilon: Fraction) -> None:
+    def _require_finite(self, epsilon: Fraction) -> None:
         if not math.isfinite(self.own_variance + self.other_variance):
-            raise ParameterError(owner, "epsilon", "large enough for an estimate", epsilon)
+            raise ParameterError("epsilon", "large enough for an estimate", epsilon)
 
 
 def shares_at(epsilon: Fraction, own: Callable[[], arb], other: Callable[[], arb]) -> Shares:
@@ -235,11 +233,11 @@ def shares_at(epsilon: Fraction, own: Callable[[], arb], other: Callable[[], arb
     return at_precision(128 + 4 * max(0, small), lambda: Shares.of(own(), other()))
 
 
-def _read_shares(share: Any, owner: str) -> NDArray[np.float64]:
+def _read_shares(share: Any) -> NDArray[np.float64]:
     try:
         shares = np.asarray(share, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterTypeError(owner, "share", "a number or an array of numbers", share) from None
+        raise ParameterTypeError("share", "a number or an array of numbers", share) from None
     if not np.isfinite(shares).all():
-        raise ParameterError(owner, "share", "finite", share)
+        raise ParameterError("share", "finite", share)
     return shares

@@ -9,12 +9,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.errors import public_class
 from discreet.exact.enclosures import ball
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
 from discreet.randomness.bulk_draws import Expansion, draw_below, flip_coins
 from discreet.randomness.chance import Chance
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class RandomizedResponse(LocalMechanism):
     """Report the person's own category with odds e^epsilon, each other one with odds 1. Best
@@ -74,27 +76,22 @@ class RandomizedResponse(LocalMechanism):
         return reports
 
     def _read_reports(self, reports: Any) -> Reports:
-        owner = type(self).__name__
         if isinstance(reports, (list, tuple)) and reports and isinstance(reports[0], str):
             # labels, as `release` gives them
-            return np.array(
-                [self._categories.position(label, "reports", owner) for label in reports]
-            )
-        return read_array(reports, 1, owner)
+            return np.array([self._categories.position(label, "reports") for label in reports])
+        return read_array(reports, 1)
 
     def _count(self, reports: Reports) -> NDArray[np.int64]:
         size = self._categories.size
         if reports.dtype.kind == "b" or not 0 <= int(reports.min()) <= int(reports.max()) < size:
-            raise unlike_any_report(
-                type(self).__name__, f"positions of categories, 0 to {size - 1}"
-            )
+            raise unlike_any_report(f"positions of categories, 0 to {size - 1}")
         return np.bincount(reports, minlength=size)
 
     def _in_labels(self, report: Any) -> Any:
         return self._categories.labels[int(report)]
 
     def _read_labels(self, report: Any) -> list[int]:
-        return [self._categories.position(report, "output", type(self).__name__)]
+        return [self._categories.position(report, "output")]
 
     def _score(self, report: list[int], position: int) -> int:
         return int(position in report)

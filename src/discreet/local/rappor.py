@@ -10,13 +10,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterTypeError
+from discreet.errors import ParameterTypeError, public_class
 from discreet.exact.enclosures import ball
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
 from discreet.randomness.bulk_draws import Expansion, flip_packed
 from discreet.randomness.chance import Chance
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Rappor(LocalMechanism):
     """Report a bit for each category, set for the person's own, each bit flipped with
@@ -87,33 +88,31 @@ class Rappor(LocalMechanism):
         return reports
 
     def _read_reports(self, reports: Any) -> Reports:
-        owner = type(self).__name__
         named = self._labelled(reports)
         if named is not None:
             bits = np.zeros((len(named), self._categories.size), dtype=np.bool_)
             for row, positions in zip(bits, named, strict=True):
                 row[positions] = True
             return bits
-        array = read_array(reports, 2, owner)
+        array = read_array(reports, 2)
         columns, rule = self._report_shape[0], "a byte for each eight categories"
         if array.dtype == np.bool_:
             columns, rule = self._categories.size, "a bit for each category"
         elif array.dtype != np.uint8:
             raise ParameterTypeError(
-                owner,
                 "reports",
                 "packed bits (uint8) or bits (bool), as privatize gives them",
                 array.dtype,
             )
         if array.shape[1] != columns:
-            raise unlike_any_report(owner, f"rows of {columns}, {rule}")
+            raise unlike_any_report(f"rows of {columns}, {rule}")
         return array
 
     def _count(self, reports: Reports) -> NDArray[np.int64]:
         bits = reports if reports.dtype == np.bool_ else np.unpackbits(reports, axis=1)
         counts: NDArray[np.int64] = np.count_nonzero(bits, axis=0)
         if counts[self._categories.size :].any():
-            raise unlike_any_report(type(self).__name__, "without bits beyond the last category")
+            raise unlike_any_report("without bits beyond the last category")
         return counts[: self._categories.size]
 
     def _in_labels(self, report: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import at_precision, ball
 from discreet.exact.rationals import Number, count, set_frozen
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
@@ -22,6 +22,7 @@ from discreet.randomness.bulk_draws import Expansion, draw_subsets, flip_coins
 from discreet.randomness.chance import Chance
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SubsetSelection(LocalMechanism):
     """Report a set of `size` categories: any set that has the person's own with odds
@@ -73,12 +74,10 @@ class SubsetSelection(LocalMechanism):
         set_frozen(self, size=self._best_size() if size is None else self._read_size(size))
 
     def _read_size(self, size: int) -> int:
-        owner, categories = type(self).__name__, self._categories.size
-        read = count(size, "size", owner)
+        categories = self._categories.size
+        read = count(size, "size")
         if read >= categories:
-            raise ParameterError(
-                owner, "size", f"less than the number of categories, {categories}", read
-            )
+            raise ParameterError("size", f"less than the number of categories, {categories}", read)
         return read
 
     @property
@@ -101,24 +100,23 @@ class SubsetSelection(LocalMechanism):
         return np.flatnonzero(marks).reshape(positions.size, self.size) - starts[:, None]
 
     def _read_reports(self, reports: Any) -> Reports:
-        owner = type(self).__name__
         named = self._labelled(reports)
         if named is not None and any(len(positions) != self.size for positions in named):
-            raise unlike_any_report(owner, f"lists of {self.size} categories")
-        array = read_array(reports if named is None else named, 2, owner)
+            raise unlike_any_report(f"lists of {self.size} categories")
+        array = read_array(reports if named is None else named, 2)
         if array.shape[1] != self.size:
-            raise unlike_any_report(owner, f"rows of {self.size} positions")
+            raise unlike_any_report(f"rows of {self.size} positions")
         return array
 
     def _count(self, reports: Reports) -> NDArray[np.int64]:
-        owner, categories = type(self).__name__, self._categories.size
+        categories = self._categories.size
         if (
             reports.dtype.kind == "b"
             or not 0 <= int(reports.min()) <= int(reports.max()) < categories
         ):
-            raise unlike_any_report(owner, f"positions of categories, 0 to {categories - 1}")
+            raise unlike_any_report(f"positions of categories, 0 to {categories - 1}")
         if not (reports[:, :-1] < reports[:, 1:]).all():
-            raise unlike_any_report(owner, "rows of different positions in increasing order")
+            raise unlike_any_report("rows of different positions in increasing order")
         return np.bincount(reports.ravel(), minlength=categories)
 
     def _in_labels(self, report: Any) -> Any:
@@ -127,9 +125,7 @@ class SubsetSelection(LocalMechanism):
     def _read_labels(self, report: Any) -> list[int]:
         positions = self._read_set(report)
         if len(positions) != self.size:
-            raise ParameterError(
-                type(self).__name__, "output", f"{self.size} categories", len(positions)
-            )
+            raise ParameterError("output", f"{self.size} categories", len(positions))
         return positions
 
     def _score(self, report: list[int], position: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, fmpq
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ScoresError, ScoresTypeError
+from discreet.errors import ScoresError, ScoresTypeError, public_class
 from discreet.exact.enclosures import ball, rational, upper_bound
 from discreet.exact.rationals import (
     Number,
@@ -41,6 +41,7 @@ _THRESHOLD_SHARE = Fraction(5, 13)
 _MONOTONIC_SHARE = Fraction(1, 2)
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class AboveThreshold:
     """Say which query of a stream is the first whose answer is above a public
@@ -114,16 +115,15 @@ class AboveThreshold:
         step: Number | None = None,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        exact_epsilon = read_epsilon(epsilon, acknowledge, owner)
-        exact_threshold = exact_binary(threshold, "threshold", owner)
+        exact_epsilon = read_epsilon(epsilon, acknowledge)
+        exact_threshold = exact_binary(threshold, "threshold")
         exact_sensitivity = positive(
-            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
+            exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity"
         )
-        require_flag(monotonic, "monotonic", owner)
+        require_flag(monotonic, "monotonic")
         exact_step = exact_sensitivity
         if step is not None:
-            exact_step = positive(exact_binary(step, "step", owner), step, "step", owner)
+            exact_step = positive(exact_binary(step, "step"), step, "step")
         first = exact_epsilon * (_MONOTONIC_SHARE if monotonic else _THRESHOLD_SHARE)
         # how many steps one person can move an answer that was rounded down to a step:
         # docs/proofs/above-threshold.md#privacy
@@ -153,14 +153,14 @@ class AboveThreshold:
         answers: the queries' answers in their order: a sequence, a Series, an array of one
             dimension or a generator.
         """
-        found = self._search(answers, read_bits(bits, type(self).__name__))
+        found = self._search(answers, read_bits(bits))
         return None if found is None else found[0]
 
     def release(self, answers: Iterable[Any], *, bits: Bits | None = None) -> Release:
         """The position with its gap: by how much the noisy answer was above the noisy
         threshold, a multiple of the step. The answers are as for `select`.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         position, steps = self._search(answers, chance) or (None, None)
         return Release(
             value=position,
@@ -184,9 +184,8 @@ class AboveThreshold:
         The answer that was found is below the threshold by at most this much, and each
         answer before it is above the threshold by at most this much.
         """
-        owner = type(self).__name__
-        queries = count(queries, "queries", owner)
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        queries = count(queries, "queries")
+        beta = read_probability(failure_probability, "failure_probability")
         # no answer is between the steps: docs/proofs/above-threshold.md#utility
         return float_above(self._error(beta / queries))
 
@@ -196,9 +195,8 @@ class AboveThreshold:
         It holds for all positions at once, so the position may be the one that was
         released.
         """
-        owner = type(self).__name__
-        queries = count(position, "position", owner, least=0) + 1
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        queries = count(position, "position", least=0) + 1
+        beta = read_probability(failure_probability, "failure_probability")
         # 1/2 + 1/6 + 1/12 + ... = 1: docs/proofs/accuracy.md#thresholds
         bound = float_above(self._error(beta / (queries * (queries + 1))))
         return Accuracy(bound=bound, statement="threshold", failure_probability=beta)
@@ -211,14 +209,14 @@ class AboveThreshold:
     def _error(self, failure_probability: Fraction) -> Fraction:
         """How wrong the answer to one query can be."""
         noise = _reach(self._threshold_rate, self._query_rate, failure_probability)
-        threshold = exact_binary(self.threshold, "threshold", type(self).__name__)
+        threshold = exact_binary(self.threshold, "threshold")
         return noise * self._step + self._limit * self._step - threshold
 
     def _search(self, answers: Iterable[Any], chance: Chance) -> tuple[int, int] | None:
         """The position of the first noisy answer at or above the noisy threshold, and
         how many steps above it is.
         """
-        _require_stream(answers, type(self).__name__)
+        _require_stream(answers)
         limit = self._limit + draw_laplace(self._threshold_rate, chance)
         for position, answer in enumerate(answers):
             steps = self._whole_steps(answer) + draw_laplace(self._query_rate, chance) - limit
@@ -228,7 +226,7 @@ class AboveThreshold:
 
     def _whole_steps(self, answer: Any) -> int:
         """An answer rounded down to a multiple of the step."""
-        return _read_answer(answer, self._sensitivity, type(self).__name__) // self._step
+        return _read_answer(answer, self._sensitivity) // self._step
 
 
 def _reach(first: fmpq, second: fmpq, beta: Fraction) -> int:
@@ -269,18 +267,19 @@ def _tail(first: fmpq, second: fmpq, number: int) -> arb:
     return (1 - v) / ((1 + v) * (1 + w)) * (x_below + x_inside + x_above)
 
 
-def _require_stream(answers: Any, owner: str) -> None:
+def _require_stream(answers: Any) -> None:
     """Refuse what has no order, or what would hand out something else than its numbers."""
     unordered = isinstance(answers, (str, bytes, bytearray, set, frozenset, Mapping))
     if unordered or not isinstance(answers, Iterable) or getattr(answers, "ndim", 1) != 1:
         raise ScoresTypeError(
-            f"The 'answers' of {owner} must be numbers in a row: a sequence, a Series, an array of "
+            f"must be numbers in a row: a sequence, a Series, an array of "
             "one dimension or a "
-            f"generator. Got {type(answers).__name__}."
+            f"generator. Got {type(answers).__name__}.",
+            name="answers",
         )
 
 
-def _read_answer(answer: Any, sensitivity: Fraction, owner: str) -> Fraction:
+def _read_answer(answer: Any, sensitivity: Fraction) -> Fraction:
     """One answer as an exact number; a message never shows it."""
     # a length of time is an integer to NumPy, too
     if isinstance(answer, np.integer) and not isinstance(answer, np.timedelta64):
@@ -289,21 +288,23 @@ def _read_answer(answer: Any, sensitivity: Fraction, owner: str) -> Fraction:
         answer, (int, float, Fraction, Decimal, np.floating)
     ):
         raise ScoresTypeError(
-            f"The 'answers' of {owner} must be numbers. Got a {type(answer).__name__} among them."
+            f"must be numbers. Got a {type(answer).__name__} among them.", name="answers"
         )
     if isinstance(answer, (float, np.floating, Decimal)) and not is_finite(answer):
         raise ScoresError(
-            f"The 'answers' of {owner} must be finite. Got NaN or an infinity among them. A query "
+            "must be finite. Got NaN or an infinity among them. A query "
             "must be total: map such "
-            "values to a documented number before asking."
+            "values to a documented number before asking.",
+            name="answers",
         )
     exact = Fraction(*answer.as_integer_ratio())
     if isinstance(answer, (float, np.floating)) and _spacing(exact, answer) > sensitivity:
         raise ScoresError(
-            f"The 'answers' of {owner} must be fine enough to show what one person changes. Got "
+            "must be fine enough to show what one person changes. Got "
             "floating-point numbers so "
             "large that neighbouring ones are farther apart than the sensitivity. Use integers, or "
-            "subtract a public constant."
+            "subtract a public constant.",
+            name="answers",
         )
     return exact
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ParameterTypeError, called_as
+from discreet.errors import ParameterError, ParameterTypeError, called_as, public_function
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
 from discreet.literals import MechanismName
 from discreet.mechanisms.catalogue import make_mechanism
@@ -49,6 +49,7 @@ class AccuracyPlan:
         return f"epsilon {readable(self.epsilon)}. {self.accuracy}"
 
 
+@public_function("plan_accuracy")
 def plan_accuracy(
     question: str,
     *,
@@ -101,18 +102,17 @@ def plan_accuracy(
     >>> plan_accuracy("top_k", within=200, **words, budget=ApproxDP(1, 1e-6)).epsilon
     Fraction(63, 1000)
     """
-    owner = "plan_accuracy"
-    wanted = exact_decimal(within, "within", owner)
+    wanted = exact_decimal(within, "within")
     if wanted < 0:
-        raise ParameterError(owner, "within", "at least 0", within)
+        raise ParameterError("within", "at least 0", within)
     described = {name: value for name, value in locals().items() if name in _names()}
-    told = _way(question, owner, described)
+    told = _way(question, described)
     if budget is not None:
         # beyond the prices in coins an epsilon buys less than a smaller one did
-        paid = _last_in_squares(budget_rule(budget, owner))
+        paid = _last_in_squares(budget_rule(budget))
         if paid and told(_epsilon(paid)).bound <= wanted:
-            return smallest_epsilon(told, wanted, owner, most=_epsilon(paid))
-    found = smallest_epsilon(told, wanted, owner)
+            return smallest_epsilon(told, wanted, most=_epsilon(paid))
+    found = smallest_epsilon(told, wanted)
     if isinstance(budget, ApproxDP) and budget.epsilon < found.epsilon:
         # a question that takes the budget as a whole is drawn better than its neighbours
         whole = told(budget.epsilon)
@@ -129,10 +129,11 @@ def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy
     >>> print(accuracy_at("mode", epsilon=0.1, candidates=1000))
     The selected value has at most 99 persons fewer than the best one, with 95 %.
     """
-    owner = "accuracy_at"
-    for name in sorted(described.keys() - _names()):
-        raise ParameterError(owner, name, f"one of {', '.join(sorted(_names()))}", name)
-    return _way(question, owner, described)(read_epsilon(epsilon, None, owner))
+    names = _names()
+    with called_as("accuracy_at", {"question", "epsilon"} | names):
+        for name in sorted(described.keys() - names):
+            raise ParameterError(name, f"one of {', '.join(sorted(names))}", name)
+        return _way(question, described)(read_epsilon(epsilon, None))
 
 
 def _names() -> set[str]:
@@ -140,20 +141,11 @@ def _names() -> set[str]:
     return {each.name for each in fields(_Described)}
 
 
-def _way(question: str, owner: str, described: dict[str, Any]) -> Callable[[Fraction], Accuracy]:
-    """From an epsilon to the accuracy of this question.
-
-    owner: the function that an error names.
-    """
-    choice(question, PLANNED, "question", owner)
-    with called_as(owner, _names()):
-        way: Callable[[Fraction], Accuracy] = getattr(_Described(**described), question)
-    return lambda epsilon: _named(way, epsilon, owner)
-
-
-def _named(way: Callable[[Fraction], Accuracy], epsilon: Fraction, owner: str) -> Accuracy:
-    with called_as(owner, _names()):
-        return way(epsilon)
+def _way(question: str, described: dict[str, Any]) -> Callable[[Fraction], Accuracy]:
+    """From an epsilon to the accuracy of this question."""
+    choice(question, PLANNED, "question")
+    way: Callable[[Fraction], Accuracy] = getattr(_Described(**described), question)
+    return way
 
 
 def _last_in_squares(rule: SpendingRule) -> int:
@@ -169,7 +161,7 @@ def _last_in_squares(rule: SpendingRule) -> int:
 
 
 def smallest_epsilon(
-    told: Callable[[Fraction], Accuracy], within: Fraction, owner: str, most: Fraction = _LARGEST
+    told: Callable[[Fraction], Accuracy], within: Fraction, most: Fraction = _LARGEST
 ) -> AccuracyPlan:
     """The smallest epsilon of three digits, up to `most`, whose bound is small enough.
 
@@ -179,7 +171,7 @@ def smallest_epsilon(
     best = told(most)
     if best.bound > within:
         rule = f"at least {float(best.bound):.6g}, the bound of epsilon 64"
-        raise ParameterError(owner, "within", rule, float(within))
+        raise ParameterError("within", rule, float(within))
     epsilon = most
     while low < high:
         middle = (low + high) // 2
@@ -202,15 +194,11 @@ def _place(epsilon: Fraction) -> int:
     return _DIGITS * (decade - 2 - _FIRST_DECADE) + int(epsilon * 10 ** (2 - decade)) - 100
 
 
-def budget_rule(budget: Loss, owner: str) -> SpendingRule:
+def budget_rule(budget: Loss) -> SpendingRule:
     """How a budget counts; a complaint where it is none."""
     from discreet.accounting.budget_rules import SpendingRule
 
-    return SpendingRule.of(budget, owner=owner)
-
-
-_ASKED = "plan_accuracy"
-"""Who was called, until `called_as` knows better."""
+    return SpendingRule.of(budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,36 +225,36 @@ class _Described:
     failure_probability: Number = USUAL_FAILURE
 
     def __post_init__(self) -> None:
-        read_probability(self.failure_probability, "failure_probability", _ASKED)
+        read_probability(self.failure_probability, "failure_probability")
         if self.budget is not None:
-            budget_rule(self.budget, _ASKED)
+            budget_rule(self.budget)
         if self.rows_per_person is not None:
-            count(self.rows_per_person, "rows_per_person", _ASKED)
+            count(self.rows_per_person, "rows_per_person")
 
     @property
     def _beta(self) -> Fraction:
-        return read_probability(self.failure_probability, "failure_probability", _ASKED)
+        return read_probability(self.failure_probability, "failure_probability")
 
     def _number(self, name: str) -> int:
         """A number that this question needs."""
         value = getattr(self, name)
         if value is None:
-            raise ParameterTypeError(_ASKED, name, "given for this question", None)
-        return count(value, name, _ASKED)
+            raise ParameterTypeError(name, "given for this question", None)
+        return count(value, name)
 
     def _moved(self) -> int:
         """How many counts one person moves: of all candidates, unless something else is said."""
         size, most = self._number("candidates"), self.items_per_person
-        return size if most is None else min(size, count(most, "items_per_person", _ASKED))
+        return size if most is None else min(size, count(most, "items_per_person"))
 
     def _price(self, epsilon: Fraction) -> Price | None:
         """What an epsilon buys in the budget; nothing is known where none is given."""
-        return None if self.budget is None else Price(budget_rule(self.budget, _ASKED), epsilon)
+        return None if self.budget is None else Price(budget_rule(self.budget), epsilon)
 
     def _noise(self, epsilon: Fraction, delta: Fraction, size: int, most: int | None) -> CountNoise:
         """Noise for counts; in a budget in which epsilons add up, where none is given."""
         # docs/proofs/accuracy.md#counts
-        price = self._price(epsilon) or Price(budget_rule(PureDP(1), _ASKED), epsilon)
+        price = self._price(epsilon) or Price(budget_rule(PureDP(1)), epsilon)
         return default_noise(price, delta, items=size, items_per_person=most)[0]
 
     def _one(self, epsilon: Fraction, **range_of: Any) -> Accuracy:
@@ -304,7 +292,6 @@ class _Described:
             monotonic=True,
             price=self._price(epsilon),
             candidates=self.candidates,
-            owner=_ASKED,
         )
         if self.candidates is None:
             unknown = make_unknown(request, self.limit)
@@ -320,7 +307,7 @@ class _Described:
     def counts(self, epsilon: Fraction) -> Accuracy:
         """As Session.counts."""
         # as in Session.counts: docs/proofs/accuracy.md#counts
-        small = read_delta(self.delta, _ASKED)
+        small = read_delta(self.delta)
         size = self._number("candidates")
         noise = self._noise(epsilon, small, size, self.items_per_person)
         told = accuracy_of_counts(noise, size, self._beta)
@@ -335,9 +322,9 @@ class _Described:
     def best_price(self, epsilon: Fraction) -> Accuracy:
         """As Session.best_price."""
         highest: Any = self.highest_price
-        exact = exact_decimal(highest, "highest_price", _ASKED)
+        exact = exact_decimal(highest, "highest_price")
         # as in Session.best_price: docs/proofs/accuracy.md#counts
-        span = positive(exact, highest, "highest_price", _ASKED)
+        span = positive(exact, highest, "highest_price")
         told = self._one(epsilon, sensitivity=span, monotonic=True)
         return told.in_words(unit="revenue", thing="price")
 
@@ -347,7 +334,7 @@ class _Described:
         # complains about a mechanism that finds no quantiles
         pick: Any = self.mechanism or "permute-and-flip"
         made = OneQuantile(
-            q=read_share(share, _ASKED),
+            q=read_share(share),
             epsilon=epsilon,
             mechanism=pick,
             rows=self.rows_per_person or 1,
@@ -359,7 +346,7 @@ class _Described:
         """As Session.quantiles."""
         shares: Any = self.q
         made = ManyQuantiles(
-            q=read_shares(shares, _ASKED),
+            q=read_shares(shares),
             epsilon=epsilon,
             delta=self.delta,
             method=self.method,

@@ -12,7 +12,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, shown_pair
+from discreet.errors import ParameterError, public_class, shown_pair
 from discreet.exact.enclosures import ball, lower_bound, rational, upper_bound
 from discreet.exact.rationals import (
     Number,
@@ -46,6 +46,7 @@ _FAR = Fraction(2) ** 200
 _FASTEST = 2**20
 
 
+@public_class
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BallExponentialMechanism:
     """Pick the coefficients of a linear model, with odds exp(-rate * losses - ridge / 2 *
@@ -91,17 +92,16 @@ class BallExponentialMechanism:
     _loss: Loss = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        owner = type(self).__name__
-        choice(self.loss, LOSS_NAMES, "loss", owner)
+        choice(self.loss, LOSS_NAMES, "loss")
         if (self.epsilon is None) == (self.rho is None):
             rule = "given, or rho: one of the two"
-            raise ParameterError(owner, "epsilon", rule, self.epsilon)
-        norm = _size(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
+            raise ParameterError("epsilon", rule, self.epsilon)
+        norm = _size(exact_decimal(self.norm, "norm"), self.norm, "norm")
         set_frozen(self, _norm=norm)
-        set_frozen(self, _largest=self._read_largest(owner))
-        set_frozen(self, _ridge=self._read_ridge(owner))
-        set_frozen(self, _radius=self._read_radius(owner))
-        set_frozen(self, _loss=self._read_loss(owner))
+        set_frozen(self, _largest=self._read_largest())
+        set_frozen(self, _ridge=self._read_ridge())
+        set_frozen(self, _radius=self._read_radius())
+        set_frozen(self, _loss=self._read_loss())
 
     def __repr__(self) -> str:
         return (
@@ -116,7 +116,7 @@ class BallExponentialMechanism:
     def bounded_range(self, *, dimensions: int) -> BoundedRange:
         """The bounded range that one release has as well, with this many coefficients."""
         # docs/proofs/ball.md#the-range-of-one-row
-        target = self._target(count(dimensions, "dimensions", type(self).__name__))
+        target = self._target(count(dimensions, "dimensions"))
         return BoundedRange(target.rate * self._range_of_row(target.radius))
 
     def zcdp(self, *, dimensions: int) -> ZCDP:
@@ -124,7 +124,7 @@ class BallExponentialMechanism:
         range, whichever is less.
         """
         # docs/proofs/ball.md#concentrated-privacy-by-a-ridge
-        target = self._target(count(dimensions, "dimensions", type(self).__name__))
+        target = self._target(count(dimensions, "dimensions"))
         ways = [self.bounded_range(dimensions=dimensions).to_zcdp()]
         if target.prior:
             slope = target.rate * self._steepest(target.radius)
@@ -135,16 +135,15 @@ class BallExponentialMechanism:
         """By how much the sum of losses, with its ridge, is above the least one, on average,
         before the answer is rounded: dimensions / rate at most.
         """
-        target = self._target(count(dimensions, "dimensions", type(self).__name__))
+        target = self._target(count(dimensions, "dimensions"))
         return float_above(dimensions / target.rate)
 
     def error_bound(self, failure_probability: Number, *, dimensions: int) -> float:
         """By how much the sum of losses, with its ridge, is above the least one, at most,
         except with this probability; of up to 2^33 rows, as they are read.
         """
-        owner = type(self).__name__
-        failure = read_probability(failure_probability, "failure_probability", owner)
-        size = count(dimensions, "dimensions", owner)
+        failure = read_probability(failure_probability, "failure_probability")
+        size = count(dimensions, "dimensions")
         target = self._target(size)
 
         def enclose() -> arb:
@@ -155,7 +154,7 @@ class BallExponentialMechanism:
 
     def accuracy(self, *, dimensions: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta, dimensions=dimensions),
             statement="losses",
@@ -171,10 +170,9 @@ class BallExponentialMechanism:
             target, or for the logistic loss with another one than 1 and -1, is left
             out.
         """
-        owner = type(self).__name__
-        chance = read_bits(bits, owner)
-        table = read_rows(rows, "rows", owner)
-        wanted = read_column(targets, len(table), "targets", owner)
+        chance = read_bits(bits)
+        table = read_rows(rows, "rows")
+        wanted = read_column(targets, len(table), "targets")
         target = self._target(table.shape[1])
         return Release(
             value=self._draw(table, _as_numbers(wanted), target, chance),
@@ -224,9 +222,7 @@ class BallExponentialMechanism:
         reach = radius * self._norm
         if reach > MOST_MARGIN:
             rule = f"such that norm * radius is at most {MOST_MARGIN}"
-            raise ParameterError(
-                type(self).__name__, "radius", rule, self.radius, "Give a smaller one."
-            )
+            raise ParameterError("radius", rule, self.radius, "Give a smaller one.")
         if isinstance(self._loss, BoundedRange):
             rate = self._loss.epsilon / self._range_of_row(reach)
         else:
@@ -240,12 +236,11 @@ class BallExponentialMechanism:
 
     def _too_fast(self) -> ParameterError:
         """The error for odds that hang on more digits of a loss than there are."""
-        owner = type(self).__name__
         if self.rho is None:
             rule = "such that epsilon / (norm * radius) is at most 2^20"
-            return ParameterError(owner, "radius", rule, self.radius, "Give a larger one.")
+            return ParameterError("radius", rule, self.radius, "Give a larger one.")
         rule = "such that sqrt(2 * rho * ridge) / norm is at most 2^20"
-        return ParameterError(owner, "ridge", rule, self.ridge, "Give a smaller one.")
+        return ParameterError("ridge", rule, self.ridge, "Give a smaller one.")
 
     def _range_of_row(self, reach: Fraction) -> Fraction:
         """How far apart one row's losses are at most, over all coefficients of the ball."""
@@ -263,63 +258,61 @@ class BallExponentialMechanism:
 
     def _target_bounds(self) -> tuple[Fraction, Fraction]:
         assert self.bounds is not None
-        low, high = (exact_decimal(bound, "bounds", type(self).__name__) for bound in self.bounds)
+        low, high = (exact_decimal(bound, "bounds") for bound in self.bounds)
         return low, high
 
-    def _read_largest(self, owner: str) -> Fraction:
+    def _read_largest(self) -> Fraction:
         """How far from 0 a target is at most."""
         if self.loss == "logistic":
             if self.bounds is not None:
                 raise ParameterError(
-                    owner, "bounds", "left out for the logistic loss", shown_pair(self.bounds)
+                    "bounds", "left out for the logistic loss", shown_pair(self.bounds)
                 )
             return Fraction(1)
         if not isinstance(self.bounds, (tuple, list)) or len(self.bounds) != 2:
-            raise ParameterError(
-                owner, "bounds", "a pair of numbers for the squared loss", self.bounds
-            )
+            raise ParameterError("bounds", "a pair of numbers for the squared loss", self.bounds)
         low, high = self._target_bounds()
         if not low < high:
             raise ParameterError(
-                owner, "bounds", "a lower bound below an upper one", shown_pair(self.bounds)
+                "bounds", "a lower bound below an upper one", shown_pair(self.bounds)
             )
-        return _size(max(abs(low), abs(high)), shown_pair(self.bounds), "bounds", owner)
+        return _size(max(abs(low), abs(high)), shown_pair(self.bounds), "bounds")
 
-    def _read_ridge(self, owner: str) -> Fraction:
-        ridge = exact_decimal(self.ridge, "ridge", owner)
+    def _read_ridge(self) -> Fraction:
+        ridge = exact_decimal(self.ridge, "ridge")
         if ridge < 0 or (self.epsilon is None and not ridge):
             rule = "greater than 0 with rho" if self.epsilon is None else "at least 0"
-            raise ParameterError(owner, "ridge", rule, self.ridge)
-        return _size(ridge, self.ridge, "ridge", owner) if ridge else ridge
+            raise ParameterError("ridge", rule, self.ridge)
+        return _size(ridge, self.ridge, "ridge") if ridge else ridge
 
-    def _read_radius(self, owner: str) -> Fraction | None:
+    def _read_radius(self) -> Fraction | None:
         if self.radius is None:
             if self.epsilon is None and self.loss == "logistic":
                 return None
-            raise ParameterError(owner, "radius", "a number greater than 0", self.radius)
-        radius = _size(exact_decimal(self.radius, "radius", owner), self.radius, "radius", owner)
-        _size(radius * self._norm, self.radius, "radius", owner)
+            raise ParameterError("radius", "a number greater than 0", self.radius)
+        radius = _size(exact_decimal(self.radius, "radius"), self.radius, "radius")
+        _size(radius * self._norm, self.radius, "radius")
         if radius * self._norm > MOST_MARGIN:
             rule = f"such that norm * radius is at most {MOST_MARGIN}"
-            raise ParameterError(owner, "radius", rule, self.radius)
+            raise ParameterError("radius", rule, self.radius)
         return radius
 
-    def _read_loss(self, owner: str) -> Loss:
+    def _read_loss(self) -> Loss:
         # docs/proofs/ball.md#the-range-of-one-row
         if self.epsilon is not None:
-            return BoundedRange(read_epsilon(self.epsilon, self.acknowledge, owner))
+            return BoundedRange(read_epsilon(self.epsilon, self.acknowledge))
         # docs/proofs/ball.md#concentrated-privacy-by-a-ridge
         assert self.rho is not None
-        return ZCDP(read_rho(self.rho, self.acknowledge, owner))
+        return ZCDP(read_rho(self.rho, self.acknowledge))
 
 
-def _size(value: Fraction, given: Any, name: str, owner: str) -> Fraction:
+def _size(value: Fraction, given: Any, name: str) -> Fraction:
     """A positive number that floats can be computed with: beyond it a single row could decide
     whether they overflow.
     """
-    positive(value, given, name, owner)
+    positive(value, given, name)
     if not 1 / _FAR <= value <= _FAR:
-        raise ParameterError(owner, name, "between 2^-200 and 2^200", given)
+        raise ParameterError(name, "between 2^-200 and 2^200", given)
     return value
 
 

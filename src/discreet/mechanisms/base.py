@@ -12,7 +12,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_inside, public_class
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import (
     Number,
@@ -51,6 +51,7 @@ def _worth_a_table(candidates: int, draws: int) -> bool:
 _LARGEST_TABLE = 512
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SelectionMechanism(ABC):
     """A way to pick one of many candidates, with a stated privacy loss.
@@ -87,12 +88,11 @@ class SelectionMechanism(ABC):
         objective: Objective = "max",
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        exact = read_epsilon(epsilon, acknowledge, owner)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        exact = read_epsilon(epsilon, acknowledge)
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
         # rate = epsilon / range: docs/proofs/exponential.md#privacy
         span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
         )
         set_frozen(self, epsilon=exact, acknowledge=acknowledge)
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
@@ -113,12 +113,13 @@ class SelectionMechanism(ABC):
         """Pick one candidate and return its position. Costs `privacy_loss()`. Give
         `bits` only in tests and simulations.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return self._draw(self._read(scores), chance)
 
+    @called_inside
     def select_counted(self, candidates: Candidates, chance: Chance) -> list[int]:
         """The position, by itself in a list, for scores that are read already."""
-        candidates.require_resolution(self._resolution, type(self).__name__)
+        candidates.require_resolution(self._resolution)
         return [self._draw(candidates, chance)]
 
     # a caller may have told NumPy to raise, and then a very small difference would
@@ -129,8 +130,8 @@ class SelectionMechanism(ABC):
         """Pick independently `draws` times, for simulation: **each draw costs its own
         epsilon**, k draws cost k epsilon.
         """
-        draws = count(draws, "draws", type(self).__name__)
-        chance = read_bits(bits, type(self).__name__)
+        draws = count(draws, "draws")
+        chance = read_bits(bits)
         distances = self._distances(self._read(scores))
         if self.law.ends is not None and _worth_a_table(distances.size, draws):
             exact = [distances.exact(place) for place in range(distances.size)]
@@ -156,8 +157,14 @@ class SelectionMechanism(ABC):
             logistic DP with Gumbel noise (the exponential mechanism), pure DP with
             exponential noise (permute-and-flip).
         """
+        return self._release(scores, with_gap, gap_step, bits)
+
+    def _release(
+        self, scores: Scores, with_gap: bool, gap_step: Number | None, bits: Bits | None
+    ) -> Release:
+        """`release`, for a function that says itself who was called."""
         step = self._read_step(with_gap, gap_step)
-        chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
+        chance, candidates = read_bits(bits), self._read(scores)
         gap: Fraction | None = None
         if step is not None:
             index, gap = self._draw_with_gap(candidates, step, chance)
@@ -182,11 +189,10 @@ class SelectionMechanism(ABC):
             Where the result is 0 or more, the winner is the true best. Holds for each
             winner by itself, not only on average.
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
-        exact = exact_binary(gap, "gap", owner)
+        beta = read_probability(failure_probability, "failure_probability")
+        exact = exact_binary(gap, "gap")
         if exact < 0:
-            raise ParameterError(owner, "gap", "at least 0", gap)
+            raise ParameterError("gap", "at least 0", gap)
         if self.law.lead is None:
             raise self._no_gap()
         # rounded down on the way there and back: docs/proofs/gap.md#confidence
@@ -214,12 +220,12 @@ class SelectionMechanism(ABC):
         `failure_probability`, among this many candidates of which `best` are tied.
         """
         candidates, best = self._counts(candidates, best)
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return self._in_scores(self.law.error(candidates, best, beta))
 
     def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, never below the truth."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=rounded_up(self.error_bound(beta, candidates=candidates)),
             statement="winner",
@@ -302,26 +308,22 @@ class SelectionMechanism(ABC):
 
     def _read_step(self, with_gap: bool, step: Number | None) -> Fraction | None:
         """The lattice of the gap, or None if no gap is wanted."""
-        owner = type(self).__name__
         if not isinstance(with_gap, bool):
-            raise ParameterTypeError(owner, "with_gap", "True or False", with_gap)
+            raise ParameterTypeError("with_gap", "True or False", with_gap)
         if not with_gap:
             if step is not None:
-                raise ParameterError(
-                    owner, "gap_step", "given together with with_gap=True only", step
-                )
+                raise ParameterError("gap_step", "given together with with_gap=True only", step)
             return None
         if self.law.hazard is None:
             raise self._no_gap()
         return (
             self._smallest_move
             if step is None
-            else positive(exact_binary(step, "gap_step", owner), step, "gap_step", owner)
+            else positive(exact_binary(step, "gap_step"), step, "gap_step")
         )
 
     def _no_gap(self) -> ParameterError:
         return ParameterError(
-            type(self).__name__,
             "with_gap",
             "False with this noise",
             True,
@@ -332,8 +334,8 @@ class SelectionMechanism(ABC):
         return []
 
     def _read(self, scores: Scores) -> Candidates:
-        candidates = read_candidates(scores, type(self).__name__, objective=self.objective)
-        candidates.require_resolution(self._resolution, type(self).__name__)
+        candidates = read_candidates(scores, objective=self.objective)
+        candidates.require_resolution(self._resolution)
         return candidates
 
     def _distances(self, candidates: Candidates) -> OrderedDistances:
@@ -342,10 +344,7 @@ class SelectionMechanism(ABC):
         return measure(candidates.scores, candidates.low, candidates.high, rate, smallest=smallest)
 
     def _counts(self, candidates: int, best: int) -> tuple[int, int]:
-        owner = type(self).__name__
-        candidates, best = count(candidates, "candidates", owner), count(best, "best", owner)
+        candidates, best = count(candidates, "candidates"), count(best, "best")
         if best > candidates:
-            raise ParameterError(
-                owner, "best", f"at most the number of candidates, {candidates}", best
-            )
+            raise ParameterError("best", f"at most the number of candidates, {candidates}", best)
         return candidates, best

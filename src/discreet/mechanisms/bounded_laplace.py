@@ -22,7 +22,7 @@ from typing import Any
 from flint import arb
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.enclosures import (
     at_precision,
     ball,
@@ -40,6 +40,7 @@ from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class BoundedDiscreteLaplace:
     """A whole number within bounds, or one for each of several bounds, with noise that
@@ -87,11 +88,10 @@ class BoundedDiscreteLaplace:
         bounds: tuple[int, int] | Sequence[tuple[int, int]],
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
         # docs/proofs/noise.md#within-bounds
-        set_frozen(self, sensitivity=count(sensitivity, "sensitivity", owner))
-        boxes = _read_boxes(bounds, owner)
+        set_frozen(self, sensitivity=count(sensitivity, "sensitivity"))
+        boxes = _read_boxes(bounds)
         # as it was read: arrays do not compare
         set_frozen(self, bounds=boxes if len(boxes) > 1 else boxes[0], _boxes=boxes)
         widths = tuple(high - low for low, high in boxes)
@@ -129,10 +129,9 @@ class BoundedDiscreteLaplace:
         """The number with noise, or the list of numbers. Values outside the bounds
         count as the nearest bound.
         """
-        owner = type(self).__name__
-        numbers, several = read_whole(value, owner)
-        self._require_all(numbers, owner)
-        chance = read_bits(bits, owner)
+        numbers, several = read_whole(value)
+        self._require_all(numbers)
+        chance = read_bits(bits)
         noisy = [
             self._draw(number, *box, chance)
             for number, box in zip(numbers, self._boxes, strict=True)
@@ -162,9 +161,8 @@ class BoundedDiscreteLaplace:
         >>> mechanism.log_probability(101, value=42)
         -inf
         """
-        owner = type(self).__name__
-        outputs, numbers = read_pair(output, value, owner)
-        self._require_all(numbers, owner)
+        outputs, numbers = read_pair(output, value)
+        self._require_all(numbers)
         if not all(
             low <= noisy <= high for noisy, (low, high) in zip(outputs, self._boxes, strict=True)
         ):
@@ -186,8 +184,7 @@ class BoundedDiscreteLaplace:
         >>> BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=(0, 100)).error_bound(0.05)
         4
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
 
         def exact() -> arb:
             # no more than without bounds: docs/proofs/accuracy.md#numbers
@@ -199,13 +196,12 @@ class BoundedDiscreteLaplace:
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return noise_accuracy(self.error_bound(beta), len(self._boxes), beta)
 
-    def _require_all(self, numbers: list[int], owner: str) -> None:
+    def _require_all(self, numbers: list[int]) -> None:
         if len(numbers) != len(self._boxes):
             raise ParameterError(
-                owner,
                 "value",
                 f"as many numbers as there are bounds, {len(self._boxes)}",
                 len(numbers),
@@ -240,7 +236,7 @@ def _behind(rate: arb, output: int, center: int, low: int, high: int) -> arb:
     return rate * abs(output - center) + others.log1p()
 
 
-def _read_boxes(bounds: Any, owner: str) -> tuple[tuple[int, int], ...]:
+def _read_boxes(bounds: Any) -> tuple[tuple[int, int], ...]:
     rule = "a pair of whole numbers, the lower one first, or a list of such pairs"
     try:
         bounds = list(bounds)
@@ -250,13 +246,13 @@ def _read_boxes(bounds: Any, owner: str) -> tuple[tuple[int, int], ...]:
             else [tuple(pair) for pair in bounds]
         )
         boxes = tuple(
-            (count(low, "bounds", owner, least=low), count(high, "bounds", owner, least=high))
+            (count(low, "bounds", least=low), count(high, "bounds", least=high))
             for low, high in pairs
         )
     except (TypeError, ValueError, IndexError, ParameterTypeError):
-        raise ParameterTypeError(owner, "bounds", rule, bounds) from None
+        raise ParameterTypeError("bounds", rule, bounds) from None
     if not boxes or any(low >= high for low, high in boxes):
-        raise ParameterError(owner, "bounds", rule, bounds)
+        raise ParameterError("bounds", rule, bounds)
     return boxes
 
 

@@ -39,7 +39,7 @@ def make_mechanism(
 ) -> SelectionMechanism:
     """The mechanism of this name with these parameters."""
     # handed on unchanged: docs/proofs/exponential.md#what-the-code-states
-    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism", "select")](
+    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism")](
         epsilon=epsilon,
         sensitivity=sensitivity,
         monotonic=monotonic,
@@ -76,10 +76,10 @@ def make_top_k(
     acknowledge: str | None = None,
 ) -> TopKMechanism:
     """The mechanism that `top_k` uses with these parameters."""
-    if choice(method, TOP_K_METHODS, "method", "top_k") == "histogram":
+    if choice(method, TOP_K_METHODS, "method") == "histogram":
         rule = "another one where nobody knows how many items a person has"
-        raise ParameterError("top_k", "method", rule, method, "Say items_per_person=.")
-    k, exact_delta = count(k, "k", "top_k"), read_delta(delta, "top_k")
+        raise ParameterError("method", rule, method, "Say items_per_person=.")
+    k, exact_delta = count(k, "k"), read_delta(delta)
     # docs/proofs/top-k.md#what-the-code-states
     if method == "auto":
         method = best_method(k, exact_delta)

@@ -22,7 +22,7 @@ from functools import lru_cache
 from flint import arb
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.normal import square_root_up, upper_tail
 from discreet.exact.rationals import Number, count, nearest_float, readable, round_up, set_frozen
@@ -41,6 +41,7 @@ from discreet.release import Release
 from discreet.samplers.rounded_normals import draw_rounded_normals
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class CorrelatedCounts:
     """Several counts of people, and the number of all people, with noise that they share.
@@ -79,14 +80,13 @@ class CorrelatedCounts:
         epsilon: Number | None = None,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
         if (mu is None) == (epsilon is None):
-            raise ParameterError(owner, "mu", "given, or 'epsilon', but not both", mu)
-        set_frozen(self, items=count(items, "items", owner), acknowledge=acknowledge)
+            raise ParameterError("mu", "given, or 'epsilon', but not both", mu)
+        set_frozen(self, items=count(items, "items"), acknowledge=acknowledge)
         set_frozen(
             self,
-            mu=None if mu is None else read_mu(mu, acknowledge, owner),
-            epsilon=None if epsilon is None else read_epsilon(epsilon, acknowledge, owner),
+            mu=None if mu is None else read_mu(mu, acknowledge),
+            epsilon=None if epsilon is None else read_epsilon(epsilon, acknowledge),
         )
 
     @property
@@ -127,12 +127,11 @@ class CorrelatedCounts:
         """The counts with noise, in their order, and after them the number of people. Give
         `bits` only in tests and simulations.
         """
-        owner = type(self).__name__
-        numbers, _ = read_whole(list(counts), owner, name="counts")
+        numbers, _ = read_whole(list(counts), name="counts")
         if len(numbers) != self.items:
-            raise ParameterError(owner, "counts", f"{self.items} numbers", len(numbers))
-        (total,), _ = read_whole(people, owner, name="people")
-        chance = read_bits(bits, owner)
+            raise ParameterError("counts", f"{self.items} numbers", len(numbers))
+        (total,), _ = read_whole(people, name="people")
+        chance = read_bits(bits)
         return Release(
             value=self.add_noise(numbers, total, chance),
             loss=self.privacy_loss(),
@@ -169,13 +168,12 @@ class CorrelatedCounts:
 
     def error_bound(self, failure_probability: Number) -> int:
         """How far any of the counts can be off, except with `failure_probability`."""
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         return smallest_bound(self.tail, beta / self.items)
 
     def error_bound_of_people(self, failure_probability: Number) -> int:
         """How far the number of people can be off, except with `failure_probability`."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         if self.mu is None:
             return _laplace(self.rates[1]).error_bound(beta)
         width = ball(self.variances[1]).sqrt()
@@ -208,7 +206,7 @@ class CorrelatedCounts:
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` of all counts as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return noise_accuracy(self.error_bound(beta), self.items, beta)
 
     def tail(self, size: int) -> Fraction:

@@ -66,7 +66,6 @@ class ListRequest:
         With the method "auto" and no delta a list then gets what the price buys. A list
         of an unknown domain does with its delta, too.
     candidates: how many there are, where a price is given and they are public.
-    owner: the function or the question that an error names.
     """
 
     k: int
@@ -82,7 +81,6 @@ class ListRequest:
     with_counts: bool
     price: Price | None
     candidates: int | None
-    owner: str
 
     def __init__(
         self,
@@ -100,11 +98,10 @@ class ListRequest:
         with_counts: bool = False,
         price: Price | None = None,
         candidates: int | None = None,
-        owner: str = "top_k",
     ) -> None:
-        set_frozen(self, owner=owner, method=choice(method, TOP_K_METHODS, "method", owner))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        set_frozen(self, delta=read_delta(delta, owner), k=count(k, "k", owner))
+        set_frozen(self, method=choice(method, TOP_K_METHODS, "method"))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+        set_frozen(self, delta=read_delta(delta), k=count(k, "k"))
         # handed on to the way that is taken: docs/proofs/histograms.md#what-the-code-states
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
         set_frozen(self, objective=objective, with_counts=with_counts)
@@ -114,12 +111,12 @@ class ListRequest:
     def _read_items(self, items_per_person: int | None) -> int | None:
         if items_per_person is None:
             return None
-        items = count(items_per_person, "items_per_person", self.owner)
+        items = count(items_per_person, "items_per_person")
         if self.sensitivity != 1:
             # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
             rule = "1 where items_per_person is given"
             hint = "The scores are then numbers of persons."
-            raise ParameterError(self.owner, "sensitivity", rule, self.sensitivity, hint)
+            raise ParameterError("sensitivity", rule, self.sensitivity, hint)
         return items
 
     def make(self) -> CountList:
@@ -154,7 +151,7 @@ class ListRequest:
             return NoisyList(k=self.k, noise=noise, objective=self.objective)
         if picks is None:
             rule = "smaller, or epsilon larger: nothing is left for each pick"
-            raise ParameterError(self.owner, "k", rule, self.k)
+            raise ParameterError("k", rule, self.k)
         return picks if beside is None else CountedSelection(picked=picks, noise=beside)
 
     def noise_beside(self, price: Price, *, shared: bool = True) -> CountNoise | None:
@@ -212,14 +209,13 @@ class ListRequest:
             sensitivity=self.sensitivity,
             moved=moved,
             acknowledge=self.acknowledge,
-            owner=self.owner,
         )
 
     def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
         if self.items_per_person is None:
             rule = "another one where nobody knows how many items a person has"
             hint = "Say items_per_person=."
-            raise ParameterError(self.owner, "method", rule, self.method, hint)
+            raise ParameterError("method", rule, self.method, hint)
         return HistogramTopK(
             k=self.k,
             epsilon=epsilon,
@@ -275,7 +271,7 @@ def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
     if not found:
         hint = "Ten times k is a good start. Or say items_per_person=."
         rule = "given where there are no candidates"
-        raise ParameterTypeError(request.owner, "limit", rule, None, hint)
+        raise ParameterTypeError("limit", rule, None, hint)
     # the first of the lowest: a histogram, where it is as good
     return min(found, key=_height)
 
@@ -317,7 +313,7 @@ def _unknown_at(request: ListRequest, price: Price, limit: int | None) -> Iterat
     """
     if price.squares is None:
         return
-    delta, items = positive_delta(request.delta, request.owner), request.items_per_person
+    delta, items = positive_delta(request.delta), request.items_per_person
     if items is not None:
         # docs/proofs/prices.md#lists
         noises = price.noises_for_counts(items, items_per_person=items, one_more_or_fewer=False)

@@ -82,9 +82,8 @@ class CountedSelection:
         """
         # once: of what reads otherwise the second time, a place would have another name
         candidates = self._read(scores)
-        owner = type(self.picked).__name__
-        chance = read_bits(bits, owner)
-        score_of = _whole_scores(candidates, owner)
+        chance = read_bits(bits)
+        score_of = _whole_scores(candidates)
         places = self._places(candidates, chance)
         true = [score_of(place) for place in places]
         noisy, total = added_noise(true, self.noise, chance, people)
@@ -122,10 +121,9 @@ class CountedSelection:
         return candidates
 
     def _read(self, scores: Scores) -> Candidates | None:
-        owner = type(self.picked).__name__
         if isinstance(self.picked, UnknownDomainTopK):
-            return read_counts(scores, owner)
-        return read_candidates(scores, owner, objective=self.picked.objective)
+            return read_counts(scores)
+        return read_candidates(scores, objective=self.picked.objective)
 
     def _places(self, candidates: Candidates | None, chance: Chance) -> list[int]:
         """The places of what is picked."""
@@ -150,7 +148,6 @@ class CountedSelection:
 def make_counted(
     mechanism: MechanismName,
     epsilon: Number,
-    owner: str,
     *,
     sensitivity: Number | None,
     monotonic: bool,
@@ -159,11 +156,9 @@ def make_counted(
     acknowledge: str | None = None,
 ) -> CountedSelection:
     """One pick with half of epsilon, and its score with the other half."""
-    half = read_epsilon(epsilon, acknowledge, owner) / 2
+    half = read_epsilon(epsilon, acknowledge) / 2
     # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
-    noise = counting_noise(
-        half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge, owner=owner
-    )
+    noise = counting_noise(half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge)
     picked = make_mechanism(
         mechanism,
         half,
@@ -182,19 +177,18 @@ def counting_noise(
     sensitivity: Number | None,
     moved: int,
     acknowledge: str | None,
-    owner: str,
 ) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
     if sensitivity is None:
         rule = "given where counts are asked for"
         hint = "The most that one person can move one score."
-        raise ParameterTypeError(owner, "sensitivity", rule, None, hint)
-    exact = whole_sensitivity(sensitivity, "sensitivity", owner)
+        raise ParameterTypeError("sensitivity", rule, None, hint)
+    exact = whole_sensitivity(sensitivity, "sensitivity")
     # docs/proofs/histograms.md#counts-of-what-was-picked
     return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)
 
 
-def _whole_scores(candidates: Candidates | None, owner: str) -> Callable[[int], int]:
+def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:
     """From a place to its score as a whole number. That all are whole is checked at once,
     whichever of them will be named.
     """
@@ -202,6 +196,6 @@ def _whole_scores(candidates: Candidates | None, owner: str) -> Callable[[int], 
     whole = isinstance(listed, np.ndarray) and listed.dtype.kind in "iu"
     if not whole or (candidates is not None and candidates.unit != 1):
         raise ScoresError(
-            f"The 'scores' of {owner} must be whole numbers where counts are asked for. Got others."
+            "must be whole numbers where counts are asked for. Got others.", name="scores"
         )
     return lambda place: int(listed[place])

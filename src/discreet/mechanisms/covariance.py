@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ScoresTypeError
+from discreet.errors import ParameterError, ScoresTypeError, public_class
 from discreet.exact.rationals import Number, count, float_above, nearest_float, readable, set_frozen
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
@@ -26,6 +26,7 @@ from discreet.samplers.subspace import SubspaceSampler
 _FINENESS = 1024
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class CovarianceMechanism:
     """Pick k orthogonal directions in which the rows are long, one after the other, and
@@ -52,10 +53,9 @@ class CovarianceMechanism:
     _grid: RowGrid = field(init=False, compare=False)
 
     def __init__(self, *, k: int | None = None, epsilon: Number, norm: Number) -> None:
-        owner = type(self).__name__
-        set_frozen(self, k=None if k is None else count(k, "k", owner))
-        set_frozen(self, epsilon=read_epsilon(epsilon, None, owner))
-        grid = RowGrid.of(norm, owner)
+        set_frozen(self, k=None if k is None else count(k, "k"))
+        set_frozen(self, epsilon=read_epsilon(epsilon, None))
+        grid = RowGrid.of(norm)
         set_frozen(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class CovarianceMechanism:
         >>> round(mechanism.error_bound(0.05, columns=4), 1)
         3.7
         """
-        k = self.directions(count(columns, "columns", type(self).__name__, least=2))
+        k = self.directions(count(columns, "columns", least=2))
         # orthonormal but for their rounding: docs/proofs/subspaces.md#covariance
         half = self.epsilon / 2
         noise = DiscreteLaplace(epsilon=half, sensitivity=_FINENESS + 1 + k)
@@ -96,7 +96,7 @@ class CovarianceMechanism:
 
     def accuracy(self, *, columns: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta, columns=columns),
             statement="squares",
@@ -105,8 +105,7 @@ class CovarianceMechanism:
 
     def release(self, rows: Any, *, bits: Bits | None = None) -> Release:
         """Pairs of a noisy sum of squares and a direction, in the order of discovery."""
-        owner = type(self).__name__
-        table, chance = read_rows(rows, "rows", owner), read_bits(bits, owner)
+        table, chance = read_rows(rows, "rows"), read_bits(bits)
         self.directions(table.shape[1])
         return self.release_from(second_moment(self._grid.read(table)), chance)
 
@@ -131,16 +130,14 @@ class CovarianceMechanism:
 
     def directions(self, columns: int) -> int:
         """How many directions there will be; a refusal where they do not fit the columns."""
-        owner = type(self).__name__
         if not 2 <= columns <= MOST_COLUMNS:
             raise ScoresTypeError(
-                f"The 'rows' of {owner} must have between 2 and {MOST_COLUMNS} columns. "
-                f"Got {columns}."
+                f"must have between 2 and {MOST_COLUMNS} columns. Got {columns}.", name="rows"
             )
         k = columns if self.k is None else self.k
         if k > columns:
             rule = f"at most the number of columns, {columns}"
-            raise ParameterError(owner, "k", rule, self.k)
+            raise ParameterError("k", rule, self.k)
         return k
 
     def _drawn(self, k: int, columns: int) -> int:

@@ -13,7 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterTypeError, ScoresTypeError, read_each
+from discreet.errors import ParameterTypeError, ScoresTypeError, public_class, read_each
 from discreet.exact.enclosures import ball, rational, upper_bound
 from discreet.exact.rationals import (
     Number,
@@ -38,6 +38,7 @@ from discreet.samplers.order_statistics import pieces_of, sorted_places
 _MOST_POINTS = 2**40
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class DeepestPoint:
     """Pick a point of a public grid with odds exp(rate * depth).
@@ -88,13 +89,12 @@ class DeepestPoint:
         unit: DeepestUnit,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        exact = read_epsilon(epsilon, acknowledge, owner)
+        exact = read_epsilon(epsilon, acknowledge)
         set_frozen(self, epsilon=exact, acknowledge=acknowledge)
-        set_frozen(self, unit=choice(unit, DEEPEST_UNITS, "unit", owner))
+        set_frozen(self, unit=choice(unit, DEEPEST_UNITS, "unit"))
         # docs/proofs/deepest-point.md#privacy
         score_range = 1 if unit == "point" else 2
-        set_frozen(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step, owner))
+        set_frozen(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step))
         set_frozen(self, _rate=exact / score_range, _loss=BoundedRange(exact))
 
     def __repr__(self) -> str:
@@ -116,12 +116,12 @@ class DeepestPoint:
         """By how many points the depth is below half of all of them, at most, except with
         this probability: (ln(cells of the grid) + ln(1 / failure_probability)) / rate.
         """
-        failure = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        failure = read_probability(failure_probability, "failure_probability")
         return float_above(self._shortfall(failure, Fraction(1)))
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta),
             statement="depth",
@@ -143,12 +143,11 @@ class DeepestPoint:
             coordinate. If it goes at least that far within the bounds, the bound holds,
             and it is often much better.
         """
-        owner = type(self).__name__
-        failure = read_probability(failure_probability, "failure_probability", owner)
-        points = count(number_of_points, "number_of_points", owner)
+        failure = read_probability(failure_probability, "failure_probability")
+        points = count(number_of_points, "number_of_points")
         bounds = [_reached(-(-points // 2), self._shortfall(failure, Fraction(1)))]
         if spread is not None:
-            cells = self._cells_within(spread, owner)
+            cells = self._cells_within(spread)
             bounds.append(_reached(-(-points // 4), self._shortfall(failure, cells)))
         return max(bounds)
 
@@ -160,14 +159,11 @@ class DeepestPoint:
 
         spread: as for `depth_bound`.
         """
-        owner = type(self).__name__
-        failure = read_probability(failure_probability, "failure_probability", owner)
+        failure = read_probability(failure_probability, "failure_probability")
         # half of the points less the shortfall is an eighth, or a quarter of them less it
         needed = [math.ceil(self._shortfall(failure, Fraction(1)) * 8 / 3)]
         if spread is not None:
-            needed.append(
-                math.ceil(self._shortfall(failure, self._cells_within(spread, owner)) * 8)
-            )
+            needed.append(math.ceil(self._shortfall(failure, self._cells_within(spread)) * 8))
         return min(needed)
 
     def release(self, points: Any, *, bits: Bits | None = None) -> Release:
@@ -177,9 +173,8 @@ class DeepestPoint:
             bounds count as the nearest one; a point with something else than numbers is
             left out.
         """
-        owner = type(self).__name__
-        chance = read_bits(bits, owner)
-        boxes = self._boxes(read_rows(points, "points", owner), owner)
+        chance = read_bits(bits)
+        boxes = self._boxes(read_rows(points, "points"))
         cell = draw_nested_boxes(boxes, rational(self._rate), chance)
         return Release(
             value=[grid.point(place) for grid, place in zip(self._grids, cell, strict=True)],
@@ -190,12 +185,11 @@ class DeepestPoint:
             accuracy=self.accuracy(),
         )
 
-    def _boxes(self, points: NDArray[np.float64], owner: str) -> Boxes:
+    def _boxes(self, points: NDArray[np.float64]) -> Boxes:
         """The cells of each depth or deeper."""
         if points.shape[1] != len(self._grids):
             raise ScoresTypeError(
-                f"The 'points' of {owner} must have one column for each pair of bounds. Got "
-                "another number."
+                "must have one column for each pair of bounds. Got another number.", name="points"
             )
         numbers = points[~np.isnan(points).any(axis=1)]
         ordered = [
@@ -214,9 +208,9 @@ class DeepestPoint:
         odds = math.prod(grid.size for grid in self._grids) / cells / failure
         return upper_bound(lambda: arb(rational(odds)).log() / ball(self._rate))
 
-    def _cells_within(self, spread: Number | Sequence[Number], owner: str) -> Fraction:
+    def _cells_within(self, spread: Number | Sequence[Number]) -> Fraction:
         """How many cells the box of this spread has at least."""
-        lengths = _for_each(spread, len(self._grids), "spread", owner)
+        lengths = _for_each(spread, len(self._grids), "spread")
         return Fraction(
             math.prod(
                 min(grid.size, math.floor(length / grid.step) + 1)
@@ -235,26 +229,25 @@ def _sorted(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]
 
 
-def _read_grids(bounds: Any, step: Any, owner: str) -> tuple[Grid, ...]:
+def _read_grids(bounds: Any, step: Any) -> tuple[Grid, ...]:
     """One grid for each coordinate."""
     if not isinstance(bounds, (tuple, list)) or not bounds:
-        raise ParameterTypeError(owner, "bounds", "a list of a pair for each coordinate", bounds)
-    steps = _for_each(step, len(bounds), "step", owner)
+        raise ParameterTypeError("bounds", "a list of a pair for each coordinate", bounds)
+    steps = _for_each(step, len(bounds), "step")
     return tuple(
-        read_grid(pair, size, owner, most=_MOST_POINTS)
-        for pair, size in zip(bounds, steps, strict=True)
+        read_grid(pair, size, most=_MOST_POINTS) for pair, size in zip(bounds, steps, strict=True)
     )
 
 
-def _for_each(value: Any, size: int, name: str, owner: str) -> list[Fraction]:
+def _for_each(value: Any, size: int, name: str) -> list[Fraction]:
     """One positive number for each coordinate, or the same one for all."""
 
     def read(number: Any) -> Fraction:
-        return positive(exact_decimal(number, name, owner), number, name, owner)
+        return positive(exact_decimal(number, name), number, name)
 
     if not isinstance(value, (tuple, list)):
         return [read(value)] * size
     if len(value) != size:
         rule = "one number, or as many as there are coordinates"
-        raise ParameterTypeError(owner, name, rule, value)
+        raise ParameterTypeError(name, rule, value)
     return read_each(read, value)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from flint import arb, ctx
 
+from discreet.errors import public_class
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import (
     Number,
@@ -30,6 +31,7 @@ _SPARE_BITS = 64
 _SUMMED = 2**12
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class DiscreteGaussian(WholeNoise):
     """A whole number, or several, with noise: odds exp(-noise^2 / (2 variance)) on all
@@ -66,10 +68,10 @@ class DiscreteGaussian(WholeNoise):
     def __init__(
         self, *, rho: Number, squared_sensitivity: Number, acknowledge: str | None = None
     ) -> None:
-        owner, name = type(self).__name__, "squared_sensitivity"
-        set_frozen(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
+        name = "squared_sensitivity"
+        set_frozen(self, rho=read_rho(rho, acknowledge), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-gaussian
-        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
+        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name))
 
     @property
     def variance(self) -> Fraction:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from flint import arb
 
+from discreet.errors import public_class
 from discreet.exact.enclosures import (
     ball,
     geometric_sum,
@@ -33,6 +34,7 @@ from discreet.randomness.chance import Chance
 _LARGEST_FLOAT = 10**300
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class DiscreteLaplace(WholeNoise):
     """A whole number, or several, with noise: odds exp(-rate * |noise|) on all whole numbers.
@@ -67,10 +69,10 @@ class DiscreteLaplace(WholeNoise):
     def __init__(
         self, *, epsilon: Number, sensitivity: Number, acknowledge: str | None = None
     ) -> None:
-        owner, name = type(self).__name__, "sensitivity"
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        name = "sensitivity"
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-laplace
-        set_frozen(self, sensitivity=whole_sensitivity(sensitivity, name, owner))
+        set_frozen(self, sensitivity=whole_sensitivity(sensitivity, name))
 
     @property
     def rate(self) -> Fraction:

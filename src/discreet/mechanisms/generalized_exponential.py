@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import Accuracy, rounded_up
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.enclosures import ball, rational, upper_bound
 from discreet.exact.rationals import (
     Number,
@@ -52,34 +52,32 @@ _ACCEPTED = (
 
 
 def read_sensitivities(
-    given: Sensitivities, candidates: Candidates, owner: str
+    given: Sensitivities, candidates: Candidates
 ) -> tuple[list[Any], NDArray[np.intp]]:
     """All different sensitivities in rising order, as exact numbers, and for each
     candidate the place of its own.
     """
     if isinstance(given, Number) and not isinstance(given, (bool, np.bool_)):
-        return [_positive(given, owner)], np.zeros(candidates.size, dtype=np.intp)
+        return [_positive(given)], np.zeros(candidates.size, dtype=np.intp)
     labels = _labels(given)
-    values = _values(
-        given if labels is None else _in_order(labels, given, candidates, owner), owner
-    )
+    values = _values(given if labels is None else _in_order(labels, given, candidates))
     if len(values) != candidates.size:
         raise ParameterError(
-            owner, _NAME, f"one for each of the {candidates.size} candidates", len(values)
+            _NAME, f"one for each of the {candidates.size} candidates", len(values)
         )
     if isinstance(values, np.ndarray):
         right = (values > 0) & np.isfinite(values)
         if not right.all():
-            _positive(values[~right][0].item(), owner)
+            _positive(values[~right][0].item())
         different, place = np.unique(values, return_inverse=True)
         return different.tolist(), place
-    exact = [_positive(value, owner) for value in values]
+    exact = [_positive(value) for value in values]
     places = {value: number for number, value in enumerate(sorted(set(exact)))}
     return list(places), np.array([places[value] for value in exact], dtype=np.intp)
 
 
-def _positive(value: Any, owner: str) -> Fraction:
-    return positive(exact_binary(value, _NAME, owner), value, _NAME, owner)
+def _positive(value: Any) -> Fraction:
+    return positive(exact_binary(value, _NAME), value, _NAME)
 
 
 def _labels(given: Any) -> list[Any] | None:
@@ -91,7 +89,7 @@ def _labels(given: Any) -> list[Any] | None:
     return None
 
 
-def _in_order(labels: list[Any], given: Any, candidates: Candidates, owner: str) -> list[Any]:
+def _in_order(labels: list[Any], given: Any, candidates: Candidates) -> list[Any]:
     """The sensitivities in the order of the scores. Candidates without labels have
     their positions for labels.
     """
@@ -107,11 +105,11 @@ def _in_order(labels: list[Any], given: Any, candidates: Candidates, owner: str)
             if missing
             else "There are more labels than candidates."
         )
-        raise ParameterError(owner, _NAME, "given once for every label of the scores", labels, hint)
+        raise ParameterError(_NAME, "given once for every label of the scores", labels, hint)
     return [by_label[label] for label in wanted]
 
 
-def _values(given: Any, owner: str) -> NDArray[Any] | list[Any]:
+def _values(given: Any) -> NDArray[Any] | list[Any]:
     """An array where the sensitivities have one native type, else a list."""
     # Polars, Arrow and others without labels
     if hasattr(given, "to_numpy"):
@@ -123,12 +121,12 @@ def _values(given: Any, owner: str) -> NDArray[Any] | list[Any]:
             or isinstance(given, np.ma.MaskedArray)
             or not (usual or given.dtype.kind in "fO")
         ):
-            raise ParameterTypeError(owner, _NAME, _ACCEPTED, given)
+            raise ParameterTypeError(_NAME, _ACCEPTED, given)
         return given if usual else list(given)
     if isinstance(given, (str, bytes, bytearray, set, frozenset)) or not isinstance(
         given, Iterable
     ):
-        raise ParameterTypeError(owner, _NAME, _ACCEPTED, given)
+        raise ParameterTypeError(_NAME, _ACCEPTED, given)
     values = list(given)
     kinds = set(map(type, values))
     if kinds == {float} or (kinds == {int} and max(map(abs, values)) < 2**63):
@@ -136,6 +134,7 @@ def _values(given: Any, owner: str) -> NDArray[Any] | list[Any]:
     return values
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class GeneralizedExponentialMechanism:
     """Pick a good candidate where one person can move some scores much more than others.
@@ -188,11 +187,10 @@ class GeneralizedExponentialMechanism:
         objective: Objective = "max",
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+        beta = read_probability(failure_probability, "failure_probability")
         set_frozen(self, failure_probability=beta)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]
@@ -212,7 +210,7 @@ class GeneralizedExponentialMechanism:
             all candidates, a mapping from label to number, or a number for each candidate
             in the order of the scores.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return EXPONENTIAL_LAW.draw(
             Envelope(self._distances(self._read(scores), sensitivities)), chance
         )
@@ -225,9 +223,8 @@ class GeneralizedExponentialMechanism:
         """Pick one candidate and return it, by label where there are labels, with what it
         cost; scores and sensitivities as for `select`.
         """
-        owner = type(self).__name__
-        chance, candidates = read_bits(bits, owner), self._read(scores)
-        different, place = read_sensitivities(sensitivities, candidates, owner)
+        chance, candidates = read_bits(bits), self._read(scores)
+        different, place = read_sensitivities(sensitivities, candidates)
         index = EXPONENTIAL_LAW.draw(Envelope(self._measure(candidates, different, place)), chance)
         return Release(
             value=candidates.label(index),
@@ -264,11 +261,8 @@ class GeneralizedExponentialMechanism:
         among this many candidates, except with the mechanism's own
         `failure_probability`.
         """
-        owner = type(self).__name__
-        penalty = _penalty(count(candidates, "candidates", owner), self.failure_probability)
-        exact = positive(
-            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
-        )
+        penalty = _penalty(count(candidates, "candidates"), self.failure_probability)
+        exact = positive(exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity")
         return nearest_float(4 * exact * penalty / self.epsilon)
 
     def accuracy(self, *, candidates: int, sensitivity: Number) -> Accuracy:
@@ -291,10 +285,10 @@ class GeneralizedExponentialMechanism:
         return "generalized-exponential"
 
     def _read(self, scores: Scores) -> Candidates:
-        return read_candidates(scores, type(self).__name__)
+        return read_candidates(scores)
 
     def _distances(self, candidates: Candidates, sensitivities: Sensitivities) -> Distances:
-        different, place = read_sensitivities(sensitivities, candidates, type(self).__name__)
+        different, place = read_sensitivities(sensitivities, candidates)
         return self._measure(candidates, different, place)
 
     def _measure(
@@ -302,7 +296,7 @@ class GeneralizedExponentialMechanism:
     ) -> Distances:
         """How far each candidate is behind, by the different sensitivities and who has which."""
         smallest = Fraction(*different[0].as_integer_ratio())
-        candidates.require_resolution(nearest_float(smallest), type(self).__name__)
+        candidates.require_resolution(nearest_float(smallest))
         # Scores in units of two sensitivities have sensitivity 1 and range 2, so epsilon /
         # 2 noise scales are one unit.
         rate = self.epsilon / 2 / smallest / candidates.unit

@@ -52,19 +52,19 @@ HALVES = 2
 """What a value counts for: it is at one point, or half at each of two."""
 
 
-def read_amount(value: Number, name: str, owner: str) -> Fraction:
+def read_amount(value: Number, name: str) -> Fraction:
     """A positive number that a float can stand for."""
-    exact = positive(exact_decimal(value, name, owner), value, name, owner)
+    exact = positive(exact_decimal(value, name), value, name)
     if exact > _LARGEST_GRID:
-        raise ParameterError(owner, name, "at most 1e300", value)
+        raise ParameterError(name, "at most 1e300", value)
     return exact
 
 
-def read_share(q: Number, owner: str) -> Fraction:
+def read_share(q: Number) -> Fraction:
     """A share of all persons, between 0 and 1."""
-    share = exact_decimal(q, "q", owner)
+    share = exact_decimal(q, "q")
     if not 0 <= share <= 1:
-        raise ParameterError(owner, "q", "at least 0 and at most 1", q)
+        raise ParameterError("q", "at least 0 and at most 1", q)
     return share
 
 
@@ -146,7 +146,6 @@ def read_points(
     bounds: tuple[Number, Number] | None,
     step: Number | None,
     points: Sequence[Number] | None,
-    owner: str,
     *,
     most: int = _MOST_POINTS,
 ) -> Points:
@@ -155,56 +154,52 @@ def read_points(
         for name, given in (("bounds", bounds), ("step", step)):
             if given is None:
                 hint = "Or give 'points', a list of public points."
-                raise ParameterError(owner, name, "given", None, hint)
+                raise ParameterError(name, "given", None, hint)
         assert bounds is not None
         assert step is not None
-        return read_grid(bounds, step, owner, most=most)
+        return read_grid(bounds, step, most=most)
     for name, given in (("bounds", bounds), ("step", step)):
         if given is not None:
-            raise ParameterError(owner, name, "left out where points are listed", given)
-    return read_point_list(points, owner)
+            raise ParameterError(name, "left out where points are listed", given)
+    return read_point_list(points)
 
 
-def read_point_list(points: Sequence[Number], owner: str) -> PointList:
+def read_point_list(points: Sequence[Number]) -> PointList:
     """The points that were listed, in ascending order."""
     listed = isinstance(points, Sequence) and not isinstance(points, (str, bytes))
     if not listed and not (isinstance(points, np.ndarray) and points.ndim == 1):
         # a column that was given by mistake is private
         got = Hidden(type_name(points))
-        raise ParameterTypeError(owner, "points", "a list of public numbers", got)
+        raise ParameterTypeError("points", "a list of public numbers", got)
     if not 0 < len(points) <= _MOST_LISTED:
         rule = f"at least one point and at most {_MOST_LISTED:,}"
-        raise ParameterError(owner, "points", rule, Hidden(f"{len(points):,}"))
-    exact = read_each(lambda point: exact_decimal(point, "points", owner), points)
+        raise ParameterError("points", rule, Hidden(f"{len(points):,}"))
+    exact = read_each(lambda point: exact_decimal(point, "points"), points)
     if max(map(abs, exact)) > _LARGEST_GRID:
-        raise ParameterError(owner, "points", "between -1e300 and 1e300", Hidden("others"))
+        raise ParameterError("points", "between -1e300 and 1e300", Hidden("others"))
     if any(point and abs(point) < _SMALLEST for point in exact):
-        raise ParameterError(owner, "points", "0, or at least 1e-290 in size", Hidden("others"))
+        raise ParameterError("points", "0, or at least 1e-290 in size", Hidden("others"))
     if any(float(after) <= float(before) for before, after in pairwise(exact)):
         rule = "in ascending order, and no two of them the same number"
-        raise ParameterError(owner, "points", rule, Hidden("others"))
+        raise ParameterError("points", rule, Hidden("others"))
     return PointList(tuple(exact))
 
 
-def read_grid(
-    bounds: tuple[Number, Number], step: Number, owner: str, *, most: int = _MOST_POINTS
-) -> Grid:
+def read_grid(bounds: tuple[Number, Number], step: Number, *, most: int = _MOST_POINTS) -> Grid:
     """The grid from the lower bound to the upper one, refused if it has more than `most` points."""
-    low, high = lower_and_upper(bounds, owner)
-    size = positive(exact_decimal(step, "step", owner), step, "step", owner)
+    low, high = lower_and_upper(bounds)
+    size = positive(exact_decimal(step, "step"), step, "step")
     largest = max(abs(low), abs(high))
     if largest > _LARGEST_GRID:
-        raise ParameterError(owner, "bounds", "between -1e300 and 1e300", shown_pair(bounds))
+        raise ParameterError("bounds", "between -1e300 and 1e300", shown_pair(bounds))
     if size > _LARGEST_GRID:
-        raise ParameterError(owner, "step", "at most 1e300", step)
+        raise ParameterError("step", "at most 1e300", step)
     if size < max(_SMALLEST, largest * _FINEST):
-        raise ParameterError(
-            owner, "step", "at least 1e-290, and not below a 2^39-th of the bounds", step
-        )
+        raise ParameterError("step", "at least 1e-290, and not below a 2^39-th of the bounds", step)
     points = math.floor((high - low) / size) + 1
     if points > most:
         raise ParameterError(
-            owner, "step", f"large enough for at most {most} points between the bounds", step
+            "step", f"large enough for at most {most} points between the bounds", step
         )
     return Grid(low, size, points)
 
@@ -401,7 +396,7 @@ def _joined(
     return np.insert(points, place, point), np.insert(counts, place, persons)
 
 
-def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
+def read_shares(q: Sequence[Number]) -> tuple[Fraction, ...]:
     """Shares in ascending order, at least one."""
     listed = (
         q.ndim == 1
@@ -409,14 +404,14 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
         else isinstance(q, Sequence) and not isinstance(q, (str, bytes))
     )
     if not listed or not len(q):
-        raise ParameterTypeError(owner, "q", "a list of at least one share", q)
-    shares = tuple(read_each(lambda share: read_share(share, owner), q))
+        raise ParameterTypeError("q", "a list of at least one share", q)
+    shares = tuple(read_each(lambda share: read_share(share), q))
     if any(after <= before for before, after in pairwise(shares)):
-        raise ParameterError(owner, "q", "ascending, without equal ones", q)
+        raise ParameterError("q", "ascending, without equal ones", q)
     return shares
 
 
-def read_cells(values: Any, grid: Points, owner: str) -> Cells:
+def read_cells(values: Any, grid: Points) -> Cells:
     """The values against the points, each as two halves.
 
     Whether they can be read depends on the type of what holds them. An entry that is no
@@ -426,12 +421,11 @@ def read_cells(values: Any, grid: Points, owner: str) -> Cells:
         numbers = as_floats(values)
     except (TypeError, ValueError):
         raise ScoresTypeError(
-            f"The 'values' of {owner} must be a list of numbers, one for each person. Got "
-            "something else."
+            "must be a list of numbers, one for each person. Got something else.", name="values"
         ) from None
     if numbers.ndim != 1:
         raise ScoresTypeError(
-            f"The 'values' of {owner} must be one list of numbers. Got {numbers.ndim} dimensions."
+            f"must be one list of numbers. Got {numbers.ndim} dimensions.", name="values"
         )
     return Cells.of_ranks(grid.ranks(numbers[~np.isnan(numbers)]), grid.size)
 

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, readable, set_frozen
 from discreet.literals import OBJECTIVES, Objective
@@ -46,6 +46,7 @@ _SHARES = (Fraction(1), Fraction(9, 10), Fraction(1, 2))
 _SURE = Fraction(99, 100)
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class _Histogram(ABC):
     """A list read off a histogram with noise, whether its domain is known or not."""
@@ -80,10 +81,9 @@ class _Histogram(ABC):
         """The positions of the list, the largest first. Costs `privacy_loss()`. Give `bits`
         only in tests and simulations.
         """
-        owner = type(self).__name__
-        read = read_counts(counts, owner)
+        read = read_counts(counts)
         numbers = [] if read is None else _whole(read.scores)
-        chance = read_bits(bits, owner)
+        chance = read_bits(bits)
         noisy, _ = added_noise(numbers, self._noise, chance, people)
         return self._places(numbers, noisy, chance)
 
@@ -94,8 +94,7 @@ class _Histogram(ABC):
 
         people: how many there are in all, for noise that the counts share.
         """
-        owner = type(self).__name__
-        read, chance = read_counts(counts, owner), read_bits(bits, owner)
+        read, chance = read_counts(counts), read_bits(bits)
         numbers = [] if read is None else _whole(read.scores)
         noisy, total = added_noise(numbers, self._noise, chance, people)
         places = self._places(numbers, noisy, chance)
@@ -139,6 +138,7 @@ _KINDS: dict[type[CountNoise], str] = {
 }
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class NoisyList(_Histogram):
     """The k largest of public candidates' counts, in order, after some noise on all of them.
@@ -153,8 +153,8 @@ class NoisyList(_Histogram):
     objective: Objective
 
     def __init__(self, *, k: int, noise: CountNoise, objective: Objective = "max") -> None:
-        set_frozen(self, k=count(k, "k", type(self).__name__), _noise=noise)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
+        set_frozen(self, k=count(k, "k"), _noise=noise)
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
 
     def privacy_loss(self) -> Loss:
         """What the list costs, with its counts."""
@@ -165,8 +165,7 @@ class NoisyList(_Histogram):
         """How far the i-th count of the list can be behind the i-th best, for every i,
         except with `failure_probability`, among this many candidates.
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         # each of the k best with each candidate behind it: docs/proofs/histograms.md#utility
         k = min(self.k, candidates)
         pairs = k * (candidates - k) + k * (k - 1) // 2
@@ -183,7 +182,7 @@ class NoisyList(_Histogram):
 
     def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement: it holds for all that are left out, too."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta, candidates=candidates),
             statement="list",
@@ -194,7 +193,7 @@ class NoisyList(_Histogram):
         """Return the number of candidates if k of them can be picked."""
         if self.k > candidates:
             rule = f"at most the number of candidates, {candidates}"
-            raise ParameterError(type(self).__name__, "k", rule, self.k)
+            raise ParameterError("k", rule, self.k)
         return candidates
 
     @property
@@ -220,6 +219,7 @@ class NoisyList(_Histogram):
         return [f"noise={self._noise!r}"]
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class HistogramTopK(NoisyList):
     """The k largest of public candidates' counts, in order, after noise on all of them.
@@ -280,6 +280,7 @@ class HistogramTopK(NoisyList):
         return _said(self)
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class NoisyUnknownList(_Histogram):
     """The k largest counts of items that nobody knows beforehand: those that are above a
@@ -297,7 +298,7 @@ class NoisyUnknownList(_Histogram):
     _threshold_delta: Fraction = field(init=False)
 
     def __init__(self, *, k: int, noise: OwnNoise, delta: Fraction, items_per_person: int) -> None:
-        set_frozen(self, k=count(k, "k", type(self).__name__), _noise=noise, _threshold_delta=delta)
+        set_frozen(self, k=count(k, "k"), _noise=noise, _threshold_delta=delta)
         # both tails together, of which only one names it
         share = min(2 * delta / items_per_person, _SURE)
         # docs/proofs/histograms.md#unknown-domains
@@ -320,15 +321,14 @@ class NoisyUnknownList(_Histogram):
         >>> mechanism.height, mechanism.error_bound(0.05)
         (15, 17)
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         # noise below a bound is half of noise beyond it: docs/proofs/histograms.md#utility
         share = 2 * beta if beta < Fraction(1, 2) else beta
         return self._height + self._noise.error_bound(share)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement about each item by itself."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta),
             statement="named",
@@ -364,6 +364,7 @@ class NoisyUnknownList(_Histogram):
         return [f"k={self.k}", f"noise={self._noise!r}", f"height={self._height}"]
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class UnknownDomainHistogram(NoisyUnknownList):
     """The k largest counts of items that nobody knows beforehand: those that are above a
@@ -405,9 +406,9 @@ class UnknownDomainHistogram(NoisyUnknownList):
         items_per_person: int,
         acknowledge: str | None = None,
     ) -> None:
-        set_frozen(self, k=count(k, "k", type(self).__name__))
+        set_frozen(self, k=count(k, "k"))
         _read(self, epsilon, delta, items_per_person, acknowledge)
-        positive_delta(self.delta, type(self).__name__)
+        positive_delta(self.delta)
         # the first of the lowest: Laplace noise, where it is as good
         found = [self._with_laplace(), *self._with_gaussian()]
         height, noise, named = min(found, key=lambda each: each[0])
@@ -460,10 +461,9 @@ def _read(
     acknowledge: str | None,
 ) -> None:
     """Hold what both histograms are given."""
-    owner = type(made).__name__
-    set_frozen(made, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-    set_frozen(made, delta=read_delta(delta, owner))
-    set_frozen(made, items_per_person=count(items_per_person, "items_per_person", owner))
+    set_frozen(made, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+    set_frozen(made, delta=read_delta(delta))
+    set_frozen(made, items_per_person=count(items_per_person, "items_per_person"))
 
 
 def _said(made: HistogramTopK | UnknownDomainHistogram) -> list[str]:

@@ -22,6 +22,7 @@ from discreet.errors import (
     ParameterError,
     ParameterTypeError,
     ScoresError,
+    public_class,
     shown_pair,
 )
 from discreet.exact.enclosures import at_precision, nearest, rational
@@ -53,6 +54,7 @@ _POINTS = 2**30
 _FARTHEST = Fraction(10) ** 300
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class IntervalExponentialMechanism:
     """Pick a point of the line, where the score is constant on each of some pieces:
@@ -112,18 +114,17 @@ class IntervalExponentialMechanism:
         step: Number | None = None,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        exact = read_epsilon(epsilon, acknowledge, owner)
+        exact = read_epsilon(epsilon, acknowledge)
         # over the points of a public grid: docs/proofs/quantiles.md#one-quantile
         span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
         )
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
         set_frozen(self, epsilon=exact, acknowledge=acknowledge)
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        low, high = _read_bounds(bounds, owner)
+        low, high = _read_bounds(bounds)
         set_frozen(self, bounds=bounds, _low=low, _high=high)
-        set_frozen(self, step=step, _step=_read_step(step, high - low, owner))
+        set_frozen(self, step=step, _step=_read_step(step, high - low))
         set_frozen(self, _rate=exact / span.value, _loss=BoundedRange(exact))
         set_frozen(self, _resolution=float(min(span.resolution, Fraction(2) ** 1000)))
 
@@ -148,13 +149,13 @@ class IntervalExponentialMechanism:
             bounds count as the nearest bound, and a piece may have no point of the
             grid.
         """
-        return self._draw(scores, breakpoints, read_bits(bits, type(self).__name__))
+        return self._draw(scores, breakpoints, read_bits(bits))
 
     def release(
         self, scores: Scores, breakpoints: Sequence[Number], *, bits: Bits | None = None
     ) -> Release:
         """A point of the grid, with what it cost; scores and breakpoints as for `select`."""
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return Release(
             value=self._draw(scores, breakpoints, chance),
             loss=self._loss,
@@ -175,14 +176,13 @@ class IntervalExponentialMechanism:
         >>> round(mechanism.error_bound(0.05), 1)
         16.6
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         # the points of the grid are the candidates: docs/proofs/accuracy.md#winners
         return nearest_float(Fraction(softmax_error(self._size, 1, beta)) / self._rate)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, never below the truth."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=rounded_up(self.error_bound(beta)),
             statement="winner",
@@ -213,11 +213,10 @@ class IntervalExponentialMechanism:
         >>> round(mechanism.log_probability(99.5, [0, 40, 3], [10, 12]), 4)
         -19.8863
         """
-        owner = type(self).__name__
-        places = self._places(output, owner)
-        marks = self._marks(breakpoints, owner)
+        places = self._places(output)
+        marks = self._marks(breakpoints)
         there = np.flatnonzero(np.diff(marks))
-        behind, unit = self._behind(scores, marks.size - 1, there, owner)
+        behind, unit = self._behind(scores, marks.size - 1, there)
         # how many points of each piece the output stands for
         inside = np.diff(marks.clip(*places))[there]
         own, every = _add_up(behind, inside), _add_up(behind, np.diff(marks)[there])
@@ -242,11 +241,11 @@ class IntervalExponentialMechanism:
         """How many points the grid has: the upper bound itself is not one of them."""
         return math.ceil((self._high - self._low) / self._step)
 
-    def _places(self, output: Number, owner: str) -> tuple[int, int]:
+    def _places(self, output: Number) -> tuple[int, int]:
         """The points of the grid that are given as this number: the first one, and the
         one after the last.
         """
-        exact, size = exact_decimal(output, "output", owner), self._size
+        exact, size = exact_decimal(output, "output"), self._size
         if isinstance(output, (float, np.floating)):
             points, value = range(size), float(output)
             start, end = (
@@ -257,41 +256,38 @@ class IntervalExponentialMechanism:
             place = (exact - self._low) / self._step
             start, end = math.ceil(place), math.floor(place) + 1
         if not 0 <= start < end <= size:
-            raise ParameterError(owner, "output", "a point of the grid", output)
+            raise ParameterError("output", "a point of the grid", output)
         return start, end
 
     def _point(self, place: int) -> Fraction:
         return self._low + place * self._step
 
-    def _marks(self, breakpoints: Any, owner: str) -> NDArray[np.int64]:
+    def _marks(self, breakpoints: Any) -> NDArray[np.int64]:
         """The first point of the grid at or after the begin of each piece, and after them all."""
-        edges = (min(max(edge, self._low), self._high) for edge in _read_edges(breakpoints, owner))
+        edges = (min(max(edge, self._low), self._high) for edge in _read_edges(breakpoints))
         inner = [math.ceil((edge - self._low) / self._step) for edge in edges]
         return np.array([0, *inner, self._size], dtype=np.int64)
 
     def _draw(self, scores: Any, breakpoints: Any, chance: Chance) -> int | float:
-        owner = type(self).__name__
-        marks = self._marks(breakpoints, owner)
+        marks = self._marks(breakpoints)
         lengths = np.diff(marks)
         # the others have no point of the grid
         there = np.flatnonzero(lengths)
-        behind, unit = self._behind(scores, lengths.size, there, owner)
+        behind, unit = self._behind(scores, lengths.size, there)
         pieces = GroupedCandidates(lengths[there], behind, rational(self._rate) * unit)
         piece, place = pieces.locate(draw_exponential(pieces.envelope(), chance))
         return plain_number(self._point(int(marks[there[piece]]) + place))
 
-    def _behind(
-        self, scores: Any, size: int, there: NDArray[np.intp], owner: str
-    ) -> tuple[Any, fmpq]:
+    def _behind(self, scores: Any, size: int, there: NDArray[np.intp]) -> tuple[Any, fmpq]:
         """How far each piece that is there is behind the best of them, in whole units,
         and the unit.
         """
-        candidates = read_candidates(scores, owner)
-        candidates.require_resolution(self._resolution, owner)
+        candidates = read_candidates(scores)
+        candidates.require_resolution(self._resolution)
         if candidates.size != size:
             raise ScoresError(
-                f"The 'scores' of {owner} must be one for each piece, one more than breakpoints. "
-                "Got another number."
+                "must be one for each piece, one more than breakpoints. Got another number.",
+                name="scores",
             )
         exact = [
             Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()
@@ -312,37 +308,35 @@ def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
     return found
 
 
-def _read_bounds(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
+def _read_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     """The public ends of the line."""
-    low, high = lower_and_upper(bounds, owner)
+    low, high = lower_and_upper(bounds)
     if max(-low, high) > _FARTHEST:
         rule = f"at most {float(_FARTHEST):g} from zero"
-        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+        raise ParameterError("bounds", rule, shown_pair(bounds))
     return low, high
 
 
-def _read_edges(breakpoints: Any, owner: str) -> list[Fraction]:
+def _read_edges(breakpoints: Any) -> list[Fraction]:
     """The breakpoints, exactly. No message shows one: they may be persons' values."""
     edges: list[Fraction] | None = None
     with suppress(TypeError, ValueError):
         if not isinstance(breakpoints, (str, bytes, dict)):
-            edges = [private_decimal(edge, "breakpoints", owner) for edge in breakpoints]
+            edges = [private_decimal(edge, "breakpoints") for edge in breakpoints]
     # Raised out here, so that the complaint about one of them does not hang on to it.
     if edges is None:
         rule, got = "a list of numbers", Hidden("something else")
-        raise ParameterTypeError(owner, "breakpoints", rule, got)
+        raise ParameterTypeError("breakpoints", rule, got)
     if any(end < start for start, end in pairwise(edges)):
-        raise ParameterError(owner, "breakpoints", "ascending", Hidden("others"))
+        raise ParameterError("breakpoints", "ascending", Hidden("others"))
     return edges
 
 
-def _read_step(step: Number | None, length: Fraction, owner: str) -> Fraction:
+def _read_step(step: Number | None, length: Fraction) -> Fraction:
     """The step of the grid."""
     exact = (
-        length / _POINTS
-        if step is None
-        else positive(exact_decimal(step, "step", owner), step, "step", owner)
+        length / _POINTS if step is None else positive(exact_decimal(step, "step"), step, "step")
     )
     if length / exact > _MOST_POINTS:
-        raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points", step)
+        raise ParameterError("step", f"large enough for at most {_MOST_POINTS} points", step)
     return exact

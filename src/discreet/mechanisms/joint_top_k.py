@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import Statement
-from discreet.errors import ParameterError, ScoresError
+from discreet.errors import ParameterError, ScoresError, public_class
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
@@ -24,6 +24,7 @@ _MANY_PROBABILITIES = 10**7
 _LONGEST = 10_000
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class JointTopK(TopKMechanism):
     """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount
@@ -53,10 +54,10 @@ class JointTopK(TopKMechanism):
 
     def _calibrate(self) -> BoundedRange | PureDP:
         if self.delta:
-            raise ParameterError("JointTopK", "delta", "0", self.delta, "It is a pure mechanism.")
+            raise ParameterError("delta", "0", self.delta, "It is a pure mechanism.")
         if self.k > _LONGEST:
             hint = 'The time of "peel" does not grow with the square of k.'
-            raise ParameterError("JointTopK", "k", f"at most {_LONGEST:,}", self.k, hint)
+            raise ParameterError("k", f"at most {_LONGEST:,}", self.k, hint)
         # docs/proofs/top-k.md#the-joint-mechanism-privacy
         return BoundedRange(self.epsilon)
 

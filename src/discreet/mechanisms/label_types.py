@@ -20,7 +20,7 @@ _TEXTS = ("String", "Utf8", "string", "large_string", "string_view")
 _NUMBERS = ("Int", "UInt", "Float", "Boolean", "int", "uint", "float", "double", "bool")
 
 
-def require_classes_of_type(labels: Any, classes: Any, owner: str) -> None:
+def require_classes_of_type(labels: Any, classes: Any) -> None:
     """Refuse classes that no label can equal, such as numbers where the labels are texts.
 
     Privacy: only the type that the labels state is looked at, and no label. A list and an
@@ -30,7 +30,7 @@ def require_classes_of_type(labels: Any, classes: Any, owner: str) -> None:
     if stated is None or all(_type_of(each) in (stated, None) for each in classes):
         return
     rule = f"two {stated}, because the labels are {stated}"
-    raise ParameterError(owner, "classes", rule, shown_pair(classes))
+    raise ParameterError("classes", rule, shown_pair(classes))
 
 
 def stated_type(labels: Any) -> LabelType | None:

@@ -15,6 +15,7 @@ from discreet.errors import (
     ParameterTypeError,
     ScoresError,
     ScoresTypeError,
+    public_class,
     type_name,
 )
 from discreet.exact.enclosures import at_precision, geometric_sum, nearest, rational
@@ -33,7 +34,6 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.samplers.lattice import Distance, EndlessScoreError, draw_lattice
 
-_OWNER = "LatticeExponentialMechanism"
 _FARTHEST = 2**512
 # how many stretches of one side are added up, which takes a few seconds
 _MOST_STRETCHES = 2**16
@@ -41,6 +41,7 @@ _MOST_STRETCHES = 2**16
 Score = Callable[[int], Number]
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class LatticeExponentialMechanism:
     """Pick one of all whole numbers, without a bound, with odds exp(rate * score).
@@ -94,13 +95,12 @@ class LatticeExponentialMechanism:
         start: int = 0,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
         if not is_whole(start):
-            raise ParameterTypeError(owner, "start", "a whole number", start)
-        exact = read_epsilon(epsilon, acknowledge, owner)
+            raise ParameterTypeError("start", "a whole number", start)
+        exact = read_epsilon(epsilon, acknowledge)
         # docs/proofs/noise.md#all-whole-numbers
         span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
         )
         set_frozen(self, epsilon=exact, acknowledge=acknowledge, start=int(start))
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
@@ -126,7 +126,7 @@ class LatticeExponentialMechanism:
             Give whole numbers or fractions: far away a float rounds by more than one
             person moves it.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         scores = _Scores(score)
         best = scores.best(self.start)
         try:
@@ -141,7 +141,7 @@ class LatticeExponentialMechanism:
             loss=self._loss,
             mechanism="lattice-exponential",
             candidates=None,
-            seeded=read_bits(bits, type(self).__name__).bits.seeded,
+            seeded=read_bits(bits).bits.seeded,
             accuracy=self.accuracy(),
         )
 
@@ -153,15 +153,14 @@ class LatticeExponentialMechanism:
         >>> round(mechanism.error_bound(0.05), 2)
         7.38
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
+        beta = read_probability(failure_probability, "failure_probability")
         # as if there were two numbers: docs/proofs/accuracy.md#all-whole-numbers
         scales = Fraction(softmax_error(2, 1, beta))
         return nearest_float(scales / Fraction(int(self._rate.p), int(self._rate.q)))
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, never below the truth."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=rounded_up(self.error_bound(beta)),
             statement="winner",
@@ -188,9 +187,8 @@ class LatticeExponentialMechanism:
         >>> round(math.exp(mechanism.log_probability(7, lambda y: -abs(y - 7))), 4)
         0.2449
         """
-        owner = type(self).__name__
         if not is_whole(output):
-            raise ParameterTypeError(owner, "output", "a whole number", output)
+            raise ParameterTypeError("output", "a whole number", output)
         scores = _Scores(score)
         best = scores.best(self.start)
         sides = self._sides(scores, best)
@@ -226,7 +224,7 @@ class _Scores:
         if not callable(score):
             # a score that was computed already is private
             rule = "a function from a whole number to its score"
-            raise ParameterTypeError(_OWNER, "score", rule, Hidden(type_name(score)))
+            raise ParameterTypeError("score", rule, Hidden(type_name(score)))
         self._score = score
         self._known: dict[int, Fraction] = {}
 
@@ -236,9 +234,10 @@ class _Scores:
                 self._known[number] = _exact(self._score(number))
             except OverflowError:
                 raise ScoresTypeError(
-                    "The 'score' of LatticeExponentialMechanism must take whole numbers of any "
+                    "must take whole numbers of any "
                     "size. Got one that overflows. Compute "
-                    "it with Python's own whole numbers."
+                    "it with Python's own whole numbers.",
+                    name="score",
                 ) from None
         return self._known[number]
 
@@ -280,9 +279,10 @@ class _Scores:
             line = first * above * (high - number) + last * below * (number - low)
             if score * below * above * (high - low) < line * part:
                 raise ScoresError(
-                    "The 'score' of LatticeExponentialMechanism must be concave. Got one that is "
+                    "must be concave. Got one that is "
                     "not. Floats round: give whole numbers "
-                    "or fractions."
+                    "or fractions.",
+                    name="score",
                 )
 
 
@@ -307,9 +307,10 @@ def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
             waiting += [(middle + 1, end), (start, middle)]
         if len(found) > _MOST_STRETCHES:
             raise ScoresError(
-                "The 'score' of LatticeExponentialMechanism must fall faster, or bend less often, "
+                f"must fall faster, or bend less often, "
                 "for its odds to be added up. "
-                f"Got more than {_MOST_STRETCHES} bends that matter."
+                f"Got more than {_MOST_STRETCHES} bends that matter.",
+                name="score",
             )
     return found
 
@@ -345,19 +346,19 @@ def _sum_up(distance: Distance, stretches: list[tuple[int, int]]) -> arb:
 
 def _exact(value: Any) -> Fraction:
     try:
-        return private_binary(value, "score", "LatticeExponentialMechanism")
+        return private_binary(value, "score")
     except ValueError:
         raise ScoresTypeError(
-            "The 'score' of LatticeExponentialMechanism must give finite numbers. Got something "
-            "else."
+            "must give finite numbers. Got something else.", name="score"
         ) from None
 
 
 def _endless() -> ScoresError:
     return ScoresError(
-        "The 'score' of LatticeExponentialMechanism must come down on both sides: otherwise the "
+        "must come down on both sides: otherwise the "
         "odds of all whole numbers have no "
         "finite sum, and no mechanism has such odds. Got one that does not come down, or not by "
         "one noise scale within 2^512 numbers. "
-        "Give bounds, or a score that falls with distance."
+        "Give bounds, or a score that falls with distance.",
+        name="score",
     )

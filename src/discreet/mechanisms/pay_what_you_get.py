@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from discreet.errors import BudgetExceededError
+from discreet.errors import BudgetExceededError, public_class, public_function
 from discreet.exact.rationals import Number, count
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import (
@@ -21,6 +21,7 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
 
+@public_class
 class PayWhatYouGet:
     """A budget for many lists from unknown domains that is charged for the items that
     come out, not for those asked for.
@@ -61,14 +62,11 @@ class PayWhatYouGet:
         calls: int,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
         # docs/proofs/unknown-domain.md#pay-what-you-get
-        self._loss = ApproxDP(
-            read_epsilon(epsilon, acknowledge, owner), positive_delta(delta, owner)
-        )
+        self._loss = ApproxDP(read_epsilon(epsilon, acknowledge), positive_delta(delta))
         self._outcomes, self._calls = (
-            count(outcomes, "outcomes", owner),
-            count(calls, "calls", owner),
+            count(outcomes, "outcomes"),
+            count(calls, "calls"),
         )
         half = self._loss.delta / 2
         self._pick = pick_range(self._outcomes, self._loss.epsilon, half)
@@ -95,6 +93,7 @@ class PayWhatYouGet:
         """What all lists together cost at most."""
         return self._loss
 
+    @public_function("PayWhatYouGet.top_k")
     def top_k(
         self,
         counts: Scores,
@@ -110,11 +109,10 @@ class PayWhatYouGet:
         counts, k, limit, items_per_person: as for `top_k_unknown_domain`.
         bits: only in tests and simulations.
         """
-        owner = "PayWhatYouGet.top_k"
-        k = count(k, "k", owner)
-        limit, items = read_domain(k, limit, items_per_person, owner)
+        k = count(k, "k")
+        limit, items = read_domain(k, limit, items_per_person)
         domain = LimitedDomain(self._pick, self._delta, limit, items)
-        chance = read_bits(bits, owner)
+        chance = read_bits(bits)
         with self._lock:
             if k > self._outcomes or not self._calls:
                 left = self._outcomes if self._calls else 0
@@ -124,6 +122,6 @@ class PayWhatYouGet:
                 )
             # charged in full first: an error in between keeps the charge
             self._outcomes, self._calls = self._outcomes - k, self._calls - 1
-            release = release_items(domain, read_counts(counts, owner), k, self._loss, chance)
+            release = release_items(domain, read_counts(counts), k, self._loss, chance)
             self._outcomes += k - min(k, len(release.value) + 1)
         return release

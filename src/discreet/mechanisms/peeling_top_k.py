@@ -13,7 +13,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, called_inside, public_class
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import Number, choice, count, nearest_float, readable, set_frozen
 from discreet.literals import OBJECTIVES, PICK_NAMES, Objective, PickName
@@ -34,6 +34,7 @@ _LAW_OF_PICK: dict[PickName, Law] = {
 _REMEMBERED = 64
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class TopKMechanism(ABC):
     """A way to pick the k best of many candidates, in order, with one stated privacy
@@ -71,14 +72,13 @@ class TopKMechanism(ABC):
         objective: Objective = "max",
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        set_frozen(self, k=count(k, "k", owner))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        set_frozen(self, delta=read_delta(delta, owner))
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, k=count(k, "k"))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+        set_frozen(self, delta=read_delta(delta))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
         # docs/proofs/top-k.md#peeling-privacy
         span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
         )
         set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
         set_frozen(self, _range=span, _resolution=nearest_float(span.resolution), _usual={})
@@ -99,12 +99,13 @@ class TopKMechanism(ABC):
         """Pick k candidates and return their positions, best first. Costs
         `privacy_loss()`. Give `bits` only in tests.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return self._draw(self._read(scores), chance)
 
+    @called_inside
     def select_counted(self, candidates: Candidates, chance: Chance) -> list[int]:
         """The positions for scores that are read already."""
-        candidates.require_resolution(self._resolution, type(self).__name__)
+        candidates.require_resolution(self._resolution)
         self.require_enough(candidates.size)
         return self._draw(candidates, chance)
 
@@ -112,7 +113,7 @@ class TopKMechanism(ABC):
         """Pick k candidates and return them as a list, by label where there are labels,
         with what it cost.
         """
-        chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
+        chance, candidates = read_bits(bits), self._read(scores)
         return Release(
             value=[candidates.label(index) for index in self._draw(candidates, chance)],
             loss=self.privacy_loss(),
@@ -131,28 +132,27 @@ class TopKMechanism(ABC):
 
         output: what `select` gave.
         """
-        owner, candidates = type(self).__name__, self._read(scores)
+        candidates = self._read(scores)
         ranking = list(output)
         if sorted(set(ranking)) != sorted(ranking) or len(ranking) != self.k:
-            raise ParameterError(owner, "output", f"{self.k} different positions", ranking)
+            raise ParameterError("output", f"{self.k} different positions", ranking)
         if not all(0 <= position < candidates.size for position in ranking):
-            raise ParameterError(owner, "output", "positions of candidates", ranking)
+            raise ParameterError("output", "positions of candidates", ranking)
         return self._log_probability(self._distances(candidates).approximate(), ranking)
 
     def error_bound(self, failure_probability: Number, *, candidates: int) -> float:
         """How far the i-th score of the list can be behind the i-th best, for every i,
         except with `failure_probability`, among this many candidates.
         """
-        owner = type(self).__name__
-        candidates = self.require_enough(count(candidates, "candidates", owner))
+        candidates = self.require_enough(count(candidates, "candidates"))
         scales = self._error(
-            candidates, read_probability(failure_probability, "failure_probability", owner)
+            candidates, read_probability(failure_probability, "failure_probability")
         )
         return nearest_float(Fraction(scales) / self.rate)
 
     def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, never below the truth."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=rounded_up(self.error_bound(beta, candidates=candidates)),
             statement=self._statement,
@@ -220,18 +220,15 @@ class TopKMechanism(ABC):
         return []
 
     def _read(self, scores: Scores) -> Candidates:
-        owner = type(self).__name__
-        candidates = read_candidates(scores, owner, objective=self.objective)
-        candidates.require_resolution(self._resolution, owner)
+        candidates = read_candidates(scores, objective=self.objective)
+        candidates.require_resolution(self._resolution)
         self.require_enough(candidates.size)
         return candidates
 
     def require_enough(self, candidates: int) -> int:
         """Return the number of candidates if k of them can be picked."""
         if self.k > candidates:
-            raise ParameterError(
-                type(self).__name__, "k", f"at most the number of candidates, {candidates}", self.k
-            )
+            raise ParameterError("k", f"at most the number of candidates, {candidates}", self.k)
         return candidates
 
     def _distances(self, candidates: Candidates) -> OrderedDistances:
@@ -244,6 +241,7 @@ class TopKMechanism(ABC):
         return self._rate if candidates.unit == 1 else self._rate / candidates.unit
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PeelingTopK(TopKMechanism):
     """Select k times, each time from the candidates that are left.
@@ -298,7 +296,7 @@ class PeelingTopK(TopKMechanism):
     ) -> None:
         # first, because the loss of a pick is that of its mechanism:
         # docs/proofs/top-k.md#peeling-privacy
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", "PeelingTopK"))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
         TopKMechanism.__init__(
             self,
             k=k,

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.accounting.random_stopping import PoissonLaw, Stopping, read_stopping, total_loss
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
-from discreet.errors import ParameterTypeError
+from discreet.errors import ParameterTypeError, public_function
 from discreet.exact.rationals import (
     Number,
     choice,
@@ -27,8 +27,6 @@ from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.randomness.whole_numbers import geometric, logarithmic, poisson
 from discreet.release import Release
 
-_OWNER = "select_private_candidate"
-
 Rank = tuple[int, Fraction]
 """A score on a line that has a place for everything, larger is better: NaN, then one
 infinity, the numbers, the other one.
@@ -37,6 +35,7 @@ infinity, the numbers, the other one.
 _NOT_A_NUMBER = (-2, Fraction(0))
 
 
+@public_function("select_private_candidate")
 def select_private_candidate(
     run: Callable[[], tuple[Any, Any]],
     *,
@@ -108,14 +107,12 @@ def select_private_candidate(
     ((3, 'ccc'), PureDP(epsilon=0.5))
     """
     if not callable(run):
-        raise ParameterTypeError(
-            _OWNER, "run", "a function that returns a pair (score, output)", run
-        )
-    law = read_stopping(stopping, mean, _OWNER)
-    smallest = choice(objective, OBJECTIVES, "objective", _OWNER) == "min"
+        raise ParameterTypeError("run", "a function that returns a pair (score, output)", run)
+    law = read_stopping(stopping, mean)
+    smallest = choice(objective, OBJECTIVES, "objective") == "min"
     goal = _read_threshold(threshold, stopping, smallest)
-    loss = total_loss(each, law, public_choices, delta, _OWNER)
-    told, chance = _accuracy(law, stopping, USUAL_FAILURE), read_bits(bits, _OWNER)
+    loss = total_loss(each, law, public_choices, delta)
+    told, chance = _accuracy(law, stopping, USUAL_FAILURE), read_bits(bits)
     return Release(
         value=_best(run, _draw(law, stopping, chance), goal, smallest),
         loss=loss,
@@ -183,19 +180,17 @@ def _rank(result: Any, smallest: bool, run: object) -> Rank:
     """
     if not (isinstance(result, tuple) and len(result) == 2):
         raise ParameterTypeError(
-            _OWNER, "run", "a function that returns a pair (score, output), always", run
+            "run", "a function that returns a pair (score, output), always", run
         )
     score = result[0]
     if isinstance(score, (bool, np.bool_)) or not isinstance(score, Number):
         hint = "An int, float, Fraction, Decimal or NumPy scalar will do."
-        raise ParameterTypeError(
-            _OWNER, "run", "a function whose score is a number, always", run, hint
-        )
+        raise ParameterTypeError("run", "a function whose score is a number, always", run, hint)
     if isinstance(score, (float, np.floating, Decimal)) and not is_finite(score):
         if score.is_nan() if isinstance(score, Decimal) else np.isnan(score):
             return _NOT_A_NUMBER
         return (1 if (score > 0) != smallest else -1), Fraction(0)
-    return _finite(private_binary(score, "run", _OWNER), smallest)
+    return _finite(private_binary(score, "run"), smallest)
 
 
 def _finite(score: Fraction, smallest: bool) -> Rank:
@@ -207,10 +202,8 @@ def _read_threshold(
 ) -> Rank | None:
     if stopping != "threshold":
         if threshold is not None:
-            raise ParameterTypeError(
-                _OWNER, "threshold", "left out unless stopping='threshold'", threshold
-            )
+            raise ParameterTypeError("threshold", "left out unless stopping='threshold'", threshold)
         return None
     if threshold is None:
-        raise ParameterTypeError(_OWNER, "threshold", "given with stopping='threshold'", None)
-    return _finite(exact_binary(threshold, "threshold", _OWNER), smallest)
+        raise ParameterTypeError("threshold", "given with stopping='threshold'", None)
+    return _finite(exact_binary(threshold, "threshold"), smallest)

@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import arb
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.enclosures import at_precision, ball, lower_bound, upper_bound
 from discreet.exact.rationals import exact_decimal, round_up
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
@@ -25,7 +25,6 @@ Pair = tuple[Any, Any]
 Probability = Fraction | arb
 Row = dict[Any, Probability]
 
-_OWNER = "mechanism_range"
 _BITS = 256
 # by how much rounded probabilities may miss a sum of 1
 _SLACK = Fraction(1, 10**9)
@@ -68,6 +67,7 @@ class MechanismRange:
         return bounded if bounded.to_zcdp() < pure.to_zcdp() else pure
 
 
+@public_function("mechanism_range")
 def mechanism_range(probabilities: Mapping[Any, Any], neighbours: Iterable[Pair]) -> MechanismRange:
     """The exact epsilon and range of a finite mechanism.
 
@@ -153,7 +153,6 @@ def _rounded(value: Fraction | float) -> Fraction | float:
 def _read_table(probabilities: Any) -> dict[Any, Row]:
     if not isinstance(probabilities, Mapping) or not probabilities:
         raise ParameterTypeError(
-            _OWNER,
             "probabilities",
             "a mapping from data sets to distributions",
             type(probabilities),
@@ -164,7 +163,7 @@ def _read_table(probabilities: Any) -> dict[Any, Row]:
     }
     if len(lengths) > 1:
         raise ParameterError(
-            _OWNER, "probabilities", "sequences of one length, or mappings", sorted(lengths)
+            "probabilities", "sequences of one length, or mappings", sorted(lengths)
         )
     return table
 
@@ -178,9 +177,7 @@ def _read_row(row: Any) -> Row:
         read = {output: _read_probability(chance) for output, chance in enumerate(listed)}
         exact = all(isinstance(chance, (int, Fraction)) for chance in listed)
     else:
-        raise ParameterTypeError(
-            _OWNER, "probabilities", "mappings or sequences of probabilities", row
-        )
+        raise ParameterTypeError("probabilities", "mappings or sequences of probabilities", row)
     _require_sum(read, exact)
     return read
 
@@ -190,12 +187,12 @@ def _read_probability(chance: Any) -> Probability:
         if not (chance > 0 or chance == 0):
             rule = "balls that are 0 or certainly above it"
             raise ParameterError(
-                _OWNER, "probabilities", rule, chance, "Compute them with a higher precision."
+                "probabilities", rule, chance, "Compute them with a higher precision."
             )
         return chance
-    exact = exact_decimal(chance, "probabilities", _OWNER)
+    exact = exact_decimal(chance, "probabilities")
     if exact < 0:
-        raise ParameterError(_OWNER, "probabilities", "at least 0", chance)
+        raise ParameterError("probabilities", "at least 0", chance)
     return exact
 
 
@@ -212,27 +209,25 @@ def _require_sum(row: Row, exact: bool) -> None:
         rule = "distributions that sum to 1"
         hint = "Fractions and integers must do so exactly." if exact else ""
         raise ParameterError(
-            _OWNER, "probabilities", rule, f"a sum of about {float(total.mid()):.12g}", hint
+            "probabilities", rule, f"a sum of about {float(total.mid()):.12g}", hint
         )
 
 
 def _read_pairs(neighbours: Any, table: Mapping[Any, Row]) -> list[Pair]:
     if isinstance(neighbours, (str, bytes)) or not isinstance(neighbours, Iterable):
-        raise ParameterTypeError(_OWNER, "neighbours", "pairs of data sets", neighbours)
+        raise ParameterTypeError("neighbours", "pairs of data sets", neighbours)
     pairs = []
     for pair in neighbours:
         try:
             first, second = pair
             known = first in table and second in table
         except (TypeError, ValueError):
-            raise ParameterTypeError(_OWNER, "neighbours", "pairs of data sets", pair) from None
+            raise ParameterTypeError("neighbours", "pairs of data sets", pair) from None
         if not known:
-            raise ParameterError(
-                _OWNER, "neighbours", "pairs of data sets that have a distribution", pair
-            )
+            raise ParameterError("neighbours", "pairs of data sets that have a distribution", pair)
         pairs.append((first, second))
     if not pairs:
-        raise ParameterError(_OWNER, "neighbours", "at least one pair", 0)
+        raise ParameterError("neighbours", "at least one pair", 0)
     return pairs
 
 

@@ -134,10 +134,9 @@ class OneQuantile:
         acknowledge: str | None = None,
         rows: int = 1,
     ) -> None:
-        owner = "quantile"
-        set_frozen(self, q=q, epsilon=read_epsilon(epsilon, acknowledge, owner))
-        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
+        set_frozen(self, q=q, epsilon=read_epsilon(epsilon, acknowledge))
+        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours"))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
         set_frozen(self, acknowledge=acknowledge, rows=rows)
 
     def privacy_loss(self) -> Loss:
@@ -214,28 +213,26 @@ class ManyQuantiles:
         rows: int = 1,
         price: Price | None = None,
     ) -> None:
-        owner = "quantiles"
         priced = method == "auto" and not delta
         set_frozen(self, price=price if priced else None)
         mechanism = mechanism if price is None else price.mechanism
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
         set_frozen(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
-        set_frozen(self, delta=read_delta(delta, owner))
-        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
-        choice(method, QUANTILE_METHODS, "method", owner)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge))
+        set_frozen(self, delta=read_delta(delta))
+        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours"))
+        choice(method, QUANTILE_METHODS, "method")
         if method == "joint":
-            self._require_small(owner)
+            self._require_small()
         # "auto" by benchmarks/quantiles.py, for any number and any data
         set_frozen(self, method="recursive" if method == "auto" else method)
         set_frozen(self, _layer=self._share())
 
-    def _require_small(self, owner: str) -> None:
+    def _require_small(self) -> None:
         """Refuse what cannot be drawn at once."""
         if self.grid_size > LARGEST_JOINT:
             hint = "Take a coarser step, or another method."
             raise ParameterError(
-                owner,
                 "method",
                 f"another one for a grid of more than {LARGEST_JOINT} points",
                 "joint",
@@ -247,7 +244,7 @@ class ManyQuantiles:
                 f"{_FINEST_JOINT} for the joint method"
             )
             hint = "Give fractions, such as Fraction(1, 3), or rounded decimals."
-            raise ParameterError(owner, "q", rule, [float(q) for q in self.q], hint)
+            raise ParameterError("q", rule, [float(q) for q in self.q], hint)
 
     def privacy_loss(self) -> Loss:
         """What all of them cost together."""

@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.errors import public_class
 from discreet.exact.enclosures import at_precision, ball, up, upper_bound
 from discreet.exact.normal import upper_tail
 from discreet.exact.rationals import (
@@ -38,6 +39,7 @@ _FAR = 12
 _SAFE = 1 + 2.0**-38
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class RoundedGaussian(WholeNoise):
     """A whole number, or several, with normal noise that is rounded to a whole number.
@@ -73,10 +75,10 @@ class RoundedGaussian(WholeNoise):
     def __init__(
         self, *, mu: Number, squared_sensitivity: Number, acknowledge: str | None = None
     ) -> None:
-        owner, name = type(self).__name__, "squared_sensitivity"
-        set_frozen(self, mu=read_mu(mu, acknowledge, owner), acknowledge=acknowledge)
+        name = "squared_sensitivity"
+        set_frozen(self, mu=read_mu(mu, acknowledge), acknowledge=acknowledge)
         # docs/proofs/noise.md#rounded-normal-noise
-        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
+        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name))
 
     @property
     def variance(self) -> Fraction:

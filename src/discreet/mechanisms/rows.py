@@ -42,7 +42,7 @@ _FAR = Fraction(2) ** 500
 _PIECES = 4
 
 
-def read_rows(rows: Any, name: str, owner: str) -> NDArray[np.float64]:
+def read_rows(rows: Any, name: str) -> NDArray[np.float64]:
     """A table of numbers; what is no number is NaN.
 
     Whether it is read depends on what holds the rows: an array, or a frame. A list of
@@ -51,24 +51,24 @@ def read_rows(rows: Any, name: str, owner: str) -> NDArray[np.float64]:
     table = _as_table(rows)
     if table is None:
         raise ScoresTypeError(
-            f"The '{name}' of {owner} must be an array of numbers with two dimensions, or a data "
-            "frame. Got something else. Make an array of lists with numpy.asarray."
+            "must be an array of numbers with two dimensions, or a data "
+            "frame. Got something else. Make an array of lists with numpy.asarray.",
+            name=name,
         )
     return table
 
 
-def read_column(values: Any, size: int, name: str, owner: str) -> NDArray[Any]:
+def read_column(values: Any, size: int, name: str) -> NDArray[Any]:
     """One value for each row, as an array of any kind."""
     column = values.to_numpy() if hasattr(values, "to_numpy") else values
     if not isinstance(column, np.ndarray) or column.ndim != 1:
         raise ScoresTypeError(
-            f"The '{name}' of {owner} must be an array with one dimension, or a series. Got "
-            "something else. Make an array of a list with numpy.asarray."
+            "must be an array with one dimension, or a series. Got "
+            "something else. Make an array of a list with numpy.asarray.",
+            name=name,
         )
     if column.size != size:
-        raise ScoresTypeError(
-            f"The '{name}' of {owner} must be one for each row. Got another number."
-        )
+        raise ScoresTypeError("must be one for each row. Got another number.", name=name)
     return column
 
 
@@ -158,11 +158,11 @@ class RowGrid:
     longest: int
 
     @classmethod
-    def of(cls, norm: Number, owner: str) -> RowGrid:
+    def of(cls, norm: Number) -> RowGrid:
         """The grid for a norm; a float means the decimal that it prints as."""
-        exact = positive(exact_decimal(norm, "norm", owner), norm, "norm", owner)
+        exact = positive(exact_decimal(norm, "norm"), norm, "norm")
         if not 1 / _FAR < exact < _FAR:
-            raise ParameterError(owner, "norm", "between 2^-500 and 2^500", norm)
+            raise ParameterError("norm", "between 2^-500 and 2^500", norm)
         power = exact.numerator.bit_length() - exact.denominator.bit_length()
         power = power if Fraction(2) ** power >= exact else power + 1
         power = power - 1 if Fraction(2) ** (power - 1) >= exact else power

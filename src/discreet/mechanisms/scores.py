@@ -74,41 +74,40 @@ class Candidates:
             else label
         )
 
-    def require_resolution(self, step: float, owner: str) -> None:
+    def require_resolution(self, step: float) -> None:
         """Refuse floats that are too large to move by what one person can move a score."""
         if self.spacing > step:
             raise ScoresError(
-                f"The 'scores' of {owner} must be fine enough to show what one person changes. Got "
+                "must be fine enough to show what one person changes. Got "
                 "floating-point numbers "
                 "so large that neighbouring ones are farther apart than the sensitivity. Use "
                 "integers, or subtract a public "
-                "constant."
+                "constant.",
+                name="scores",
             )
 
 
-def read_candidates(
-    scores: Scores, owner: str, *, objective: Objective | None = None
-) -> Candidates:
+def read_candidates(scores: Scores, *, objective: Objective | None = None) -> Candidates:
     """Take one snapshot of the scores and check it.
 
     objective: which scores are best, where one candidate will be drawn.
     """
     labels: Sequence[Any] | None = None
     if isinstance(scores, np.ndarray):
-        values = _array_values(scores, owner)
+        values = _array_values(scores)
     # a dictionary first: to ask whether something is any mapping takes longer
     elif type(scores) is dict or isinstance(scores, Mapping):
         labels, listed = _read_mapping(scores)
-        _require_labels(labels, owner)
+        _require_labels(labels)
         values = _listed_values(listed)
     elif _has_index(scores):
-        labels, array = scores.index, _as_array(scores, owner)
-        _require_index(labels, owner)
-        values = _array_values(array, owner)
+        labels, array = scores.index, _as_array(scores)
+        _require_index(labels)
+        values = _array_values(array)
     else:
-        values = _values(scores, owner)
+        values = _values(scores)
     if len(values) == 0:
-        raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
+        raise ScoresError("must have at least one candidate. Got none.", name="scores")
     if isinstance(values, np.ndarray):
         columns = None
         if objective is not None and values.size >= WORTH_COLUMNS:
@@ -117,10 +116,10 @@ def read_candidates(
         else:
             low, high = _extremes(values)
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise _not_finite(owner)
+            raise _not_finite()
         spacing = _spacing(values, low, high)
         return Candidates(values, 1, low, high, spacing, labels, native=True, columns=columns)
-    return _exact_candidates(values, owner, labels)
+    return _exact_candidates(values, labels)
 
 
 def _read_mapping(scores: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
@@ -131,11 +130,11 @@ def _read_mapping(scores: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
     return [label for label, _ in pairs], [score for _, score in pairs]
 
 
-def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | None) -> Candidates:
+def _exact_candidates(scores: list[Any], labels: Sequence[Any] | None) -> Candidates:
     """Scores of any mixture of types, as fractions; as integers of a common unit where
     they fit 64 bits.
     """
-    exact = [_fraction(score, owner) for score in scores]
+    exact = [_fraction(score) for score in scores]
     floats: list[Any] = [score for score in scores if isinstance(score, (float, np.floating))]
     spacing = max(
         (_float_spacing(abs(score), np.finfo(np.result_type(score))) for score in floats),
@@ -151,43 +150,43 @@ def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | Non
     return Candidates(exact, 1, low, high, spacing, labels)
 
 
-def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
+def _values(scores: Any) -> NDArray[Any] | list[Any]:
     """The scores as a native one-dimensional array where they have one type, else as a list."""
     if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(
         scores, "__len__"
     ):
-        raise _wrong_type(owner, type(scores).__name__)
+        raise _wrong_type(type(scores).__name__)
     # Polars, Arrow and others without labels
     if hasattr(scores, "to_numpy"):
-        return _array_values(_as_array(scores, owner), owner)
+        return _array_values(_as_array(scores))
     if not isinstance(scores, Iterable):
-        raise _wrong_type(owner, type(scores).__name__)
+        raise _wrong_type(type(scores).__name__)
     if type(scores) is list:
         return _listed_values(scores.copy())
     # list() would trust a hostile __len__
     return _listed_values([score for score in scores])
 
 
-def _as_array(scores: Any, owner: str) -> NDArray[Any]:
+def _as_array(scores: Any) -> NDArray[Any]:
     try:
         return np.asarray(scores.to_numpy())
     except Exception:
         # a type that NumPy does not know; the other library's message may show values
         pass
-    raise _wrong_type(owner, type(scores).__name__)
+    raise _wrong_type(type(scores).__name__)
 
 
-def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Any]:
+def _array_values(scores: NDArray[Any]) -> NDArray[Any] | list[Any]:
     if isinstance(scores, np.ma.MaskedArray):
-        raise _wrong_type(owner, "a masked array")
+        raise _wrong_type("a masked array")
     if scores.ndim != 1:
         raise ScoresTypeError(
-            f"The 'scores' of {owner} must be one-dimensional. Got {scores.ndim} dimensions."
+            f"must be one-dimensional. Got {scores.ndim} dimensions.", name="scores"
         )
     if scores.dtype.kind == "O" or scores.dtype == np.longdouble:
         return _listed_values(list(scores))
     if scores.dtype.kind not in "iuf":
-        raise _wrong_type(owner, f"an array of {scores.dtype}")
+        raise _wrong_type(f"an array of {scores.dtype}")
     if not scores.dtype.isnative:
         scores = scores.astype(scores.dtype.newbyteorder("="))
     plain = scores.view(np.ndarray)
@@ -205,16 +204,16 @@ def _listed_values(scores: list[Any]) -> NDArray[Any] | list[Any]:
     return scores
 
 
-def _fraction(score: Any, owner: str) -> Fraction:
+def _fraction(score: Any) -> Fraction:
     # a length of time is an integer to NumPy, too
     if isinstance(score, np.integer) and not isinstance(score, np.timedelta64):
         return Fraction(int(score))
     if isinstance(score, bool) or not isinstance(
         score, (int, float, Fraction, Decimal, np.floating)
     ):
-        raise _wrong_type(owner, f"a {type(score).__name__} among them")
+        raise _wrong_type(f"a {type(score).__name__} among them")
     if isinstance(score, (float, np.floating, Decimal)) and not is_finite(score):
-        raise _not_finite(owner)
+        raise _not_finite()
     return Fraction(*score.as_integer_ratio())
 
 
@@ -268,23 +267,21 @@ def _has_index(scores: Any) -> bool:
     return hasattr(scores, "to_numpy") and not callable(getattr(scores, "index", len))
 
 
-def _require_labels(labels: Sequence[Any], owner: str) -> None:
+def _require_labels(labels: Sequence[Any]) -> None:
     # the usual cases, checked quickly
     if countOf(map(type, labels), str) == len(labels) or set(map(type, labels)) <= {str, int}:
         return
     if any(_is_null(label) for label in labels):
-        raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
+        raise ScoresError("must not have an empty label (None or NaN).", name="scores")
 
 
-def _require_index(labels: Any, owner: str) -> None:
+def _require_index(labels: Any) -> None:
     if not labels.is_unique:
-        raise ScoresError(
-            f"The 'scores' of {owner} must have each label once. Got duplicate labels."
-        )
+        raise ScoresError("must have each label once. Got duplicate labels.", name="scores")
     # several labels for each candidate
     if hasattr(labels, "levels"):
         labels = [part for label in labels for part in label]
-    _require_labels(labels.tolist() if hasattr(labels, "tolist") else labels, owner)
+    _require_labels(labels.tolist() if hasattr(labels, "tolist") else labels)
 
 
 def _is_null(label: Any) -> bool:
@@ -295,16 +292,17 @@ def _is_null(label: Any) -> bool:
         return True
 
 
-def _wrong_type(owner: str, got: str) -> ScoresTypeError:
+def _wrong_type(got: str) -> ScoresTypeError:
     return ScoresTypeError(
-        f"The 'scores' of {owner} must be numbers: a mapping, a Series, a NumPy array or a "
-        f"sequence. Got {got}."
+        f"must be numbers: a mapping, a Series, a NumPy array or a sequence. Got {got}.",
+        name="scores",
     )
 
 
-def _not_finite(owner: str) -> ScoresError:
+def _not_finite() -> ScoresError:
     return ScoresError(
-        f"The 'scores' of {owner} must be finite. Got NaN or an infinity among them. A score "
+        "must be finite. Got NaN or an infinity among them. A score "
         "function must be total: "
-        "map such values to a documented number before selecting."
+        "map such values to a documented number before selecting.",
+        name="scores",
     )

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import Number, choice, set_frozen
 from discreet.literals import NOISES, Noise, Objective
@@ -103,6 +103,7 @@ _LAW_OF_NOISE: dict[Noise, Law] = {
 }
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ReportNoisyMax(SelectionMechanism):
     """Add independent noise of scale range / epsilon to every score and report which
@@ -155,7 +156,7 @@ class ReportNoisyMax(SelectionMechanism):
         acknowledge: str | None = None,
     ) -> None:
         # first, because the law is that of the noise: docs/proofs/report-noisy-max.md
-        set_frozen(self, noise=choice(noise, NOISES, "noise", "ReportNoisyMax"))
+        set_frozen(self, noise=choice(noise, NOISES, "noise"))
         SelectionMechanism.__init__(
             self,
             epsilon=epsilon,
@@ -180,11 +181,11 @@ class ReportNoisyMax(SelectionMechanism):
         return [f"noise={self.noise!r}"]
 
 
-def require_grouped(mechanism: SelectionMechanism, owner: str) -> None:
+def require_grouped(mechanism: SelectionMechanism) -> None:
     """Refuse a mechanism that has no draw from groups of candidates."""
     if mechanism.name not in GROUPED_DRAWS:
         rule = "one of " + ", ".join(map(repr, GROUPED_DRAWS))
-        raise ParameterError(owner, "mechanism", rule, mechanism.name)
+        raise ParameterError("mechanism", rule, mechanism.name)
 
 
 def draw_grouped(

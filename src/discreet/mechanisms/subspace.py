@@ -12,7 +12,7 @@ from flint import arb, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ScoresTypeError
+from discreet.errors import ParameterError, ScoresTypeError, public_class
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import Number, count, float_above, nearest_float, readable, set_frozen
 from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
@@ -32,6 +32,7 @@ MOST_DIMENSIONS = 10
 """How many dimensions a subspace, or what is orthogonal to it, may have."""
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class SubspaceExponentialMechanism:
     """Pick a k-dimensional subspace in which the rows are long: odds
@@ -63,9 +64,8 @@ class SubspaceExponentialMechanism:
     _grid: RowGrid = field(init=False, compare=False)
 
     def __init__(self, *, k: int, epsilon: Number, norm: Number) -> None:
-        owner = type(self).__name__
-        set_frozen(self, k=count(k, "k", owner), epsilon=read_epsilon(epsilon, None, owner))
-        grid = RowGrid.of(norm, owner)
+        set_frozen(self, k=count(k, "k"), epsilon=read_epsilon(epsilon, None))
+        grid = RowGrid.of(norm)
         set_frozen(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
@@ -94,12 +94,12 @@ class SubspaceExponentialMechanism:
         Only their span has a meaning, not their order. Costs `privacy_loss()`. Give
         `bits` only in tests and simulations.
         """
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return self.draw_from(self._moment(rows), chance)
 
     def release(self, rows: Any, *, bits: Bits | None = None) -> Release:
         """The directions of one draw as lists, with what they cost."""
-        chance = read_bits(bits, type(self).__name__)
+        chance = read_bits(bits)
         return self.release_from(self._moment(rows), chance)
 
     def release_from(self, moment: NDArray[np.object_], chance: Chance) -> Release:
@@ -114,7 +114,7 @@ class SubspaceExponentialMechanism:
         )
 
     def _moment(self, rows: Any) -> NDArray[np.object_]:
-        table = read_rows(rows, "rows", type(self).__name__)
+        table = read_rows(rows, "rows")
         self.require_columns(table.shape[1])
         return second_moment(self._grid.read(table))
 
@@ -137,19 +137,17 @@ class SubspaceExponentialMechanism:
 
     def require_columns(self, columns: int) -> None:
         """Refuse a number of columns that no such subspace fits, or no sampler."""
-        owner = type(self).__name__
         if not 2 <= columns <= MOST_COLUMNS:
             raise ScoresTypeError(
-                f"The 'rows' of {owner} must have between 2 and {MOST_COLUMNS} columns. "
-                f"Got {columns}."
+                f"must have between 2 and {MOST_COLUMNS} columns. Got {columns}.", name="rows"
             )
         if self.k >= columns:
             rule = f"below the number of columns, {columns}"
-            raise ParameterError(owner, "k", rule, self.k)
+            raise ParameterError("k", rule, self.k)
         if min(self.k, columns - self.k) > MOST_DIMENSIONS:
             rule = f"at most {MOST_DIMENSIONS}, or at least {columns - MOST_DIMENSIONS}"
             hint = "fit_covariance finds more directions, one after the other."
-            raise ParameterError(owner, "k", rule, self.k, hint)
+            raise ParameterError("k", rule, self.k, hint)
 
     def error_bound(self, failure_probability: Number, *, columns: int, rows: int) -> float:
         """By how much the sum of squares in the subspace is below that in the best one, at
@@ -159,16 +157,15 @@ class SubspaceExponentialMechanism:
         >>> round(mechanism.error_bound(0.05, columns=4, rows=1000))
         15
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
-        columns, rows = count(columns, "columns", owner, least=2), count(rows, "rows", owner)
+        beta = read_probability(failure_probability, "failure_probability")
+        columns, rows = count(columns, "columns", least=2), count(rows, "rows")
         self.require_columns(columns)
         bound = upper_bound(lambda: self._bound(beta, columns, rows))
         return float_above(bound * self.norm**2)
 
     def accuracy(self, *, columns: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, for up to 2^33 rows: more than there are persons."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return Accuracy(
             bound=self.error_bound(beta, columns=columns, rows=MOST_PERSONS),
             statement="captured",

@@ -18,7 +18,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up, whole_bound
-from discreet.errors import ParameterError, ScoresError
+from discreet.errors import ParameterError, ScoresError, called_inside, public_class
 from discreet.exact.enclosures import ball, rational, upper_bound
 from discreet.exact.rationals import (
     MACHINE_LIMIT,
@@ -52,6 +52,7 @@ _HIGHEST_BIT = np.uint64(1 << 63)
 _MIXER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
+@public_class
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class UnknownDomainTopK:
     """The k most frequent of the items that occur in the data, without a public list of items.
@@ -103,11 +104,10 @@ class UnknownDomainTopK:
         items_per_person: int | None = None,
         acknowledge: str | None = None,
     ) -> None:
-        owner = type(self).__name__
-        set_frozen(self, k=count(k, "k", owner))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        set_frozen(self, delta=positive_delta(delta, owner))
-        most, items = read_domain(self.k, limit, items_per_person, owner)
+        set_frozen(self, k=count(k, "k"))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+        set_frozen(self, delta=positive_delta(delta))
+        most, items = read_domain(self.k, limit, items_per_person)
         set_frozen(self, limit=most, items_per_person=items)
         set_frozen(self, _domain=self._calibrate())
         # docs/proofs/unknown-domain.md#privacy
@@ -155,25 +155,25 @@ class UnknownDomainTopK:
         """Up to k positions, most frequent first. Costs `privacy_loss()`. Give `bits`
         only in tests and simulations.
         """
-        owner = type(self).__name__
-        return self._domain.draw(read_counts(counts, owner), self.k, read_bits(bits, owner))
+        return self._domain.draw(read_counts(counts), self.k, read_bits(bits))
 
+    @called_inside
     def select_counted(self, items: Items, chance: Chance) -> list[int]:
         """The positions for counts that are read already."""
         return self._domain.draw(items, self.k, chance)
 
     def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
         """Up to k items by label, with what it cost. A list of fewer than k ended with ⊥."""
-        owner = type(self).__name__
-        return self.release_counted(read_counts(counts, owner), read_bits(bits, owner))
+        return self.release_counted(read_counts(counts), read_bits(bits))
 
+    @called_inside
     def release_counted(self, items: Items, chance: Chance) -> Release:
         """The release for counts that are read already."""
         return release_items(self._domain, items, self.k, self._loss, chance)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` and the `height` as a statement about counts of persons."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return _accuracy(self._domain, self.k, beta)
 
     def privacy_loss(self) -> Loss:
@@ -205,7 +205,7 @@ class UnknownDomainTopK:
         short, no item left out is more than this above ⊥, which stands `height` above
         the (limit + 1)-th count.
         """
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return _error(self._domain, self.k, beta)
 
     def _calibrate(self) -> LimitedDomain:
@@ -266,12 +266,11 @@ def release_items(
     )
 
 
-def positive_delta(delta: Number, owner: str) -> Fraction:
+def positive_delta(delta: Number) -> Fraction:
     """A delta above 0, without which no item can be named that only the data know."""
-    exact = read_delta(delta, owner)
+    exact = read_delta(delta)
     if not exact:
         raise ParameterError(
-            owner,
             "delta",
             "greater than 0",
             delta,
@@ -280,16 +279,12 @@ def positive_delta(delta: Number, owner: str) -> Fraction:
     return exact
 
 
-def read_domain(
-    k: int, limit: int, items_per_person: int | None, owner: str
-) -> tuple[int, int | None]:
+def read_domain(k: int, limit: int, items_per_person: int | None) -> tuple[int, int | None]:
     """How many items take part, and how many of them one person can have, if that is bounded."""
-    limit = count(limit, "limit", owner)
+    limit = count(limit, "limit")
     if limit < k:
-        raise ParameterError(owner, "limit", f"at least k, {k}", limit)
-    return limit, None if items_per_person is None else count(
-        items_per_person, "items_per_person", owner
-    )
+        raise ParameterError("limit", f"at least k, {k}", limit)
+    return limit, None if items_per_person is None else count(items_per_person, "items_per_person")
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,11 +510,11 @@ def _mixed(numbers: NDArray[np.uint64], chance: Chance) -> NDArray[np.uint64]:
     return numbers ^ numbers >> np.uint64(31)
 
 
-def read_counts(counts: Scores, owner: str) -> Candidates | None:
+def read_counts(counts: Scores) -> Candidates | None:
     """Whole numbers of persons, none negative; None if nothing was seen."""
     if hasattr(counts, "__len__") and len(counts) == 0 and not isinstance(counts, (str, bytes)):
         return None
-    candidates = read_candidates(counts, owner)
+    candidates = read_candidates(counts)
     whole = (
         isinstance(candidates.scores, np.ndarray)
         and candidates.scores.dtype.kind in "iu"
@@ -527,8 +522,8 @@ def read_counts(counts: Scores, owner: str) -> Candidates | None:
     )
     if not whole:
         raise ScoresError(
-            f"The 'counts' of {owner} must be whole numbers of persons, below 2^63. Got others."
+            "must be whole numbers of persons, below 2^63. Got others.", name="counts"
         )
     if candidates.low < 0:
-        raise ScoresError(f"The 'counts' of {owner} must not be negative. Got a negative one.")
+        raise ScoresError("must not be negative. Got a negative one.", name="counts")
     return candidates

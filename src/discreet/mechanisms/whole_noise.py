@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterError, ScoresTypeError
+from discreet.errors import ParameterError, ScoresTypeError, public_class
 from discreet.exact.enclosures import at_precision, nearest
 from discreet.exact.rationals import Number, count, is_whole, readable
 from discreet.privacy.loss import Loss
@@ -24,6 +24,7 @@ from discreet.release import Release
 _LARGEST_FLOAT = 10**300
 
 
+@public_class
 class WholeNoise(ABC):
     """Noise on a whole number, or on several, each with its own.
 
@@ -59,9 +60,8 @@ class WholeNoise(ABC):
         """The number with noise, or the list of numbers, each with its own. Give `bits`
         only in tests and simulations.
         """
-        owner = type(self).__name__
-        numbers, several = read_whole(value, owner)
-        chance = read_bits(bits, owner)
+        numbers, several = read_whole(value)
+        chance = read_bits(bits)
         noisy = self.add_noise(numbers, chance)
         return Release(
             value=noisy if several else noisy[0],
@@ -93,7 +93,7 @@ class WholeNoise(ABC):
         >>> round(math.exp(mechanism.log_probability(42, value=42)), 4)
         0.3829
         """
-        outputs, numbers = read_pair(output, value, type(self).__name__)
+        outputs, numbers = read_pair(output, value)
         noise = [abs(noisy - number) for noisy, number in zip(outputs, numbers, strict=True)]
         # some laws are differences of nearly equal numbers, which take twice the digits
         return nearest(lambda digits: at_precision(2 * digits, lambda: self._log_odds(noise)))
@@ -109,15 +109,14 @@ class WholeNoise(ABC):
         >>> RoundedGaussian(mu=1, squared_sensitivity=1).error_bound(0.05)
         2
         """
-        owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner)
-        return self._bound(beta / count(numbers, "numbers", owner))
+        beta = read_probability(failure_probability, "failure_probability")
+        return self._bound(beta / count(numbers, "numbers"))
 
     def accuracy(
         self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:
         """The `error_bound` of this many numbers as a statement."""
-        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        beta = read_probability(failure_probability, "failure_probability")
         return noise_accuracy(self.error_bound(beta, numbers=numbers), numbers, beta)
 
 
@@ -144,9 +143,7 @@ def smallest_bound(tail: Callable[[int], Fraction], failure_probability: Fractio
     return high
 
 
-def read_whole(
-    value: Any, owner: str, *, name: str = "value", call: str = "release"
-) -> tuple[list[int], bool]:
+def read_whole(value: Any, *, name: str = "value") -> tuple[list[int], bool]:
     """Whole numbers, and whether there are several. The message never shows one."""
     # an array of no dimension is a number
     value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
@@ -154,18 +151,17 @@ def read_whole(
     numbers = list(value) if several and not isinstance(value, (str, bytes)) else [value]
     if not all(map(is_whole, numbers)):
         raise ScoresTypeError(
-            f"The '{name}' of {owner}.{call} must be a whole number, or a list of them. Got "
-            "something else."
+            "must be a whole number, or a list of them. Got something else.", name
         )
     return [int(number) for number in numbers], several
 
 
-def read_pair(output: Any, value: Any, owner: str) -> tuple[list[int], list[int]]:
+def read_pair(output: Any, value: Any) -> tuple[list[int], list[int]]:
     """The whole numbers of an output, and those of the value that it is an output of: as many."""
-    outputs, _ = read_whole(output, owner, name="output", call="log_probability")
-    numbers, _ = read_whole(value, owner, call="log_probability")
+    outputs, _ = read_whole(output, name="output")
+    numbers, _ = read_whole(value)
     if len(outputs) != len(numbers):
         raise ParameterError(
-            owner, "output", f"as many numbers as the value, {len(numbers)}", len(outputs)
+            "output", f"as many numbers as the value, {len(numbers)}", len(outputs)
         )
     return outputs, numbers

@@ -74,7 +74,10 @@ def save(figure: Figure, file: str) -> None:
     suffix = os.path.splitext(file)[1].lower()
     if suffix not in FIGURE_FORMATS:
         raise ParameterError(
-            "save", "file", f"a file whose name ends in one of {', '.join(FIGURE_FORMATS)}", file
+            "file",
+            f"a file whose name ends in one of {', '.join(FIGURE_FORMATS)}",
+            file,
+            owner="save",
         )
     nameless: dict[str, Any] = {
         ".png": {"Software": None},
@@ -111,10 +114,10 @@ def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -
     """A figure of each share against its quantile. It shows the release and nothing else."""
     if not isinstance(release.value, list) or len(release.value) != len(shares):
         raise ParameterError(
-            "quantiles_figure",
             "release",
             "the release of as many quantiles as there are shares",
             "another one",
+            owner="quantiles_figure",
         )
     figure = blank_figure(7, 4, layout="constrained")
     axes = figure.subplots()

@@ -111,7 +111,7 @@ def queries_figure(
     require_matplotlib()
     if not budget.delta:
         raise ParameterError(
-            "queries_figure", "budget", "a budget with a delta greater than 0", budget
+            "budget", "a budget with a delta greater than 0", budget, owner="queries_figure"
         )
     chosen = sorted(
         epsilons if epsilons is not None else [budget.epsilon / parts for parts in _PARTS],

@@ -93,10 +93,10 @@ def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
     """
     if not isinstance(release.value, list):
         raise ParameterError(
-            "ranking_figure",
             "release",
             "the release of a list, as by top_k",
             type(release.value).__name__,
+            owner="ranking_figure",
         )
     asked = len(release.value) if k is None else k
     with boxes_for_unknown_letters():
@@ -109,7 +109,7 @@ def answer_figure(release: Release, *, title: str) -> Figure:
     """
     if isinstance(release.value, list):
         raise ParameterError(
-            "answer_figure", "release", "the release of one answer, as by select", "list"
+            "release", "the release of one answer, as by select", "list", owner="answer_figure"
         )
     with boxes_for_unknown_letters():
         return _draw(

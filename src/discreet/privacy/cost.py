@@ -10,7 +10,7 @@ from functools import total_ordering
 from numbers import Rational
 from typing import Literal
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.rationals import exact_decimal, readable, set_frozen
 from discreet.privacy.loss import Composed, Loss, is_loss
 
@@ -20,6 +20,7 @@ _TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _LARGEST_FLOAT = Decimal("1e308")
 
 
+@public_class
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What one release costs.
@@ -42,15 +43,15 @@ class Cost:
 
     def __post_init__(self) -> None:
         if not is_loss(self.loss):
-            raise ParameterTypeError("Cost", "loss", "a loss such as PureDP(0.1)", self.loss)
+            raise ParameterTypeError("loss", "a loss such as PureDP(0.1)", self.loss)
         if isinstance(self.loss, Composed) and self.parts is None:
             set_frozen(self, parts=self.loss.losses, delta=self.loss.delta)
         if self.parts is not None:
             # as they are now, whatever becomes of what was handed over
             set_frozen(self, parts=_read_parts(self.parts))
-        delta = exact_decimal(self.delta, "delta", "Cost")
+        delta = exact_decimal(self.delta, "delta")
         if not 0 <= delta <= 1:
-            raise ParameterError("Cost", "delta", "from 0 to 1", self.delta)
+            raise ParameterError("delta", "from 0 to 1", self.delta)
         set_frozen(self, delta=delta)
 
     @property
@@ -75,7 +76,7 @@ def _read_parts(parts: object) -> dict[Loss, int]:
     read = dict(parts) if isinstance(parts, Mapping) else {}
     if not isinstance(parts, Mapping) or not all(map(_is_part, read.items())):
         rule = "a mapping from losses to how often they occur"
-        raise ParameterTypeError("Cost", "parts", rule, type(parts).__name__)
+        raise ParameterTypeError("parts", rule, type(parts).__name__)
     return read
 
 
@@ -85,6 +86,7 @@ def _is_part(part: tuple[object, object]) -> bool:
     return is_loss(loss) and type(times) is int and times > 0
 
 
+@public_class
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Amount:
@@ -146,7 +148,7 @@ class Amount:
     def _with(self, other: Amount, sign: int) -> Amount:
         if (self.unit, self.coin) != (other.unit, other.coin):
             unit = self.unit if self.coin is None else f"coins of {_short(self.coin)}"
-            raise ParameterError("Amount", "other", f"in {unit}", other)
+            raise ParameterError("other", f"in {unit}", other)
         return Amount(self.value + sign * other.value, self.unit, self.coin)
 
     def _comparable(self, other: object) -> Rational | float | None:

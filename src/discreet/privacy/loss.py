@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, TypeGuard
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class, public_function
 from discreet.exact.rationals import (
     MOST_DIGITS,
     Number,
@@ -110,6 +110,7 @@ class Loss:
         return f"{type(self).__name__}({', '.join(digits)})"
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class PureDP(Loss):
     """Pure differential privacy: no person makes any answer more than e^epsilon times as
@@ -123,7 +124,7 @@ class PureDP(Loss):
     kind = "pure-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "PureDP"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon"))
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight,
@@ -152,6 +153,7 @@ class PureDP(Loss):
         return self.to_zcdp(), self.to_approx_dp(), doubled, doubled.to_logistic_dp()
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class BoundedRange(Loss):
     """Bounded range: one person changes the log-probabilities of all answers by numbers
@@ -179,7 +181,7 @@ class BoundedRange(Loss):
     kind = "bounded-range"
 
     def __init__(self, epsilon: Number) -> None:
-        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "BoundedRange"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: 0 lies in the interval, because both
@@ -226,6 +228,7 @@ class BoundedRange(Loss):
         return self.to_logistic_dp(), self.to_pure_dp(), self.to_zcdp(), self.to_approx_dp()
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class LogisticDP(Loss):
     """Logistic DP: no person moves the log-odds of any event by more than epsilon.
@@ -247,7 +250,7 @@ class LogisticDP(Loss):
     kind = "logistic-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "LogisticDP"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: where the odds of an event grow, its opposite gets rarer.
@@ -296,8 +299,7 @@ class LogisticDP(Loss):
         (BoundedRange(epsilon=1), BoundedRange(epsilon=0.5), BoundedRange(epsilon=0.5))
         """
         halves = [
-            self.epsilon / 2**place
-            for place in range(count(halvings, "halvings", "LogisticDP", least=0) + 1)
+            self.epsilon / 2**place for place in range(count(halvings, "halvings", least=0) + 1)
         ]
         return (*map(BoundedRange, halves[:-1]), BoundedRange(2 * halves[-1]))
 
@@ -311,6 +313,7 @@ class LogisticDP(Loss):
         )
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class GaussianDP(Loss):
     """Gaussian DP: telling the data sets apart is at most as easy as telling N(0, 1) from
@@ -332,7 +335,7 @@ class GaussianDP(Loss):
     kind = "gaussian-dp"
 
     def __init__(self, mu: Number) -> None:
-        set_frozen(self, mu=_positive(mu, "mu", "GaussianDP"))
+        set_frozen(self, mu=_positive(mu, "mu"))
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = mu^2 / 2, exactly.
@@ -352,7 +355,7 @@ class GaussianDP(Loss):
         """
         from discreet.exact.normal import gaussian_epsilon
 
-        exact = positive(exact_decimal(delta, "delta", "GaussianDP"), delta, "delta", "GaussianDP")
+        exact = positive(exact_decimal(delta, "delta"), delta, "delta")
         return ApproxDP(round_up(max(_LEAST_RHO, gaussian_epsilon(self.mu, exact))), exact)
 
     def delta(self, epsilon: Number) -> Fraction:
@@ -363,9 +366,7 @@ class GaussianDP(Loss):
         """
         from discreet.exact.normal import gaussian_delta
 
-        exact = positive(
-            exact_decimal(epsilon, "epsilon", "GaussianDP"), epsilon, "epsilon", "GaussianDP"
-        )
+        exact = positive(exact_decimal(epsilon, "epsilon"), epsilon, "epsilon")
         return gaussian_delta(self.mu, exact)
 
     def implied(self) -> tuple[Loss, ...]:
@@ -382,6 +383,7 @@ class GaussianDP(Loss):
         return self
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class ZCDP(Loss):
     """Zero-concentrated DP: the Renyi divergence of every order a is at most rho * a.
@@ -394,9 +396,10 @@ class ZCDP(Loss):
     kind = "zcdp"
 
     def __init__(self, rho: Number) -> None:
-        set_frozen(self, rho=_positive(rho, "rho", "ZCDP"))
+        set_frozen(self, rho=_positive(rho, "rho"))
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class ApproxDP(Loss):
     """Approximate DP: pure DP up to an event of probability delta.
@@ -416,13 +419,14 @@ class ApproxDP(Loss):
     kind = "approx-dp"
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "ApproxDP"))
-        exact = exact_decimal(delta, "delta", "ApproxDP")
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon"))
+        exact = exact_decimal(delta, "delta")
         if not 0 <= exact < 1:
-            raise ParameterError("ApproxDP", "delta", "at least 0 and below 1", delta)
+            raise ParameterError("delta", "at least 0 and below 1", delta)
         set_frozen(self, delta=exact)
 
 
+@public_class
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class Composed(Loss):
     """Several releases, each perhaps made in view of the ones before: the picks of a list, or
@@ -443,15 +447,14 @@ class Composed(Loss):
     kind = "composed"
 
     def __init__(self, losses: Mapping[Loss, int], delta: Number = 0) -> None:
-        owner = "Composed"
         if not isinstance(losses, Mapping) or not losses:
-            raise ParameterTypeError(owner, "losses", _PARTS, losses)
-        parts = tuple((loss, count(times, "losses", owner)) for loss, times in losses.items())
+            raise ParameterTypeError("losses", _PARTS, losses)
+        parts = tuple((loss, count(times, "losses")) for loss, times in losses.items())
         if not all(type(loss) in _PARTS_KINDS for loss, _ in parts):
-            raise ParameterTypeError(owner, "losses", _PARTS, losses)
-        exact = exact_decimal(delta, "delta", owner)
+            raise ParameterTypeError("losses", _PARTS, losses)
+        exact = exact_decimal(delta, "delta")
         if not 0 <= exact < 1:
-            raise ParameterError(owner, "delta", "at least 0 and below 1", delta)
+            raise ParameterError("delta", "at least 0 and below 1", delta)
         # in an order of their own, so that equal ones are equal
         set_frozen(self, parts=tuple(sorted(parts, key=repr)), delta=exact)
 
@@ -585,6 +588,7 @@ def is_loss(value: object, *kinds: type[Loss]) -> TypeGuard[Loss]:
     return type(value) in (kinds or _ALL)
 
 
+@public_function("loss_from_dict")
 def loss_from_dict(fields: dict[str, str]) -> Loss:
     """Read what `Loss.to_dict` wrote.
 
@@ -593,24 +597,18 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
     """
     kind = fields.get("kind")
     if kind not in KINDS:
-        raise ParameterError(
-            "loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind
-        )
+        raise ParameterError("kind", "one of " + ", ".join(map(repr, KINDS)), kind)
     made = KINDS[kind]
     if fields.keys() != {"kind", *made.__slots__}:
-        raise ParameterError(
-            "loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields
-        )
+        raise ParameterError("fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields)
     try:
         return made._of_text({name: fields[name] for name in made.__slots__})
     except (ValueError, TypeError, AttributeError) as error:
-        raise ParameterError(
-            "loss_from_dict", "fields", "exact positive numbers", fields
-        ) from error
+        raise ParameterError("fields", "exact positive numbers", fields) from error
 
 
-def _positive(value: Number, name: str, owner: str) -> Fraction:
-    return positive(exact_decimal(value, name, owner), value, name, owner)
+def _positive(value: Number, name: str) -> Fraction:
+    return positive(exact_decimal(value, name), value, name)
 
 
 _LEAST_RHO = Fraction(1, 10**MOST_DIGITS)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.rationals import Number, exact_binary, exact_decimal, positive
 
 NOT_PRIVATE = "not private in any useful sense"
@@ -23,44 +23,44 @@ _LARGEST_LOSS = 64
 _LARGEST_MU = 11
 
 
-def read_epsilon(epsilon: Number, acknowledge: str | None, owner: str) -> Fraction:
+def read_epsilon(epsilon: Number, acknowledge: str | None) -> Fraction:
     """A positive epsilon; above 64 only with the caller's acknowledgement."""
-    return _read_loss(epsilon, "epsilon", acknowledge, owner)
+    return _read_loss(epsilon, "epsilon", acknowledge)
 
 
-def read_rho(rho: Number, acknowledge: str | None, owner: str) -> Fraction:
+def read_rho(rho: Number, acknowledge: str | None) -> Fraction:
     """A positive rho; above 64, what epsilon 64 amounts to, only with the acknowledgement."""
-    return _read_loss(rho, "rho", acknowledge, owner)
+    return _read_loss(rho, "rho", acknowledge)
 
 
-def read_mu(mu: Number, acknowledge: str | None, owner: str) -> Fraction:
+def read_mu(mu: Number, acknowledge: str | None) -> Fraction:
     """A positive mu; above 11, which is a rho of about 64, only with the acknowledgement."""
-    return _read_loss(mu, "mu", acknowledge, owner, largest=_LARGEST_MU)
+    return _read_loss(mu, "mu", acknowledge, largest=_LARGEST_MU)
 
 
 def _read_loss(
-    value: Number, name: str, acknowledge: str | None, owner: str, largest: int = _LARGEST_LOSS
+    value: Number, name: str, acknowledge: str | None, largest: int = _LARGEST_LOSS
 ) -> Fraction:
-    exact = positive(exact_decimal(value, name, owner), value, name, owner)
+    exact = positive(exact_decimal(value, name), value, name)
     if exact.numerator > largest * exact.denominator and acknowledge != NOT_PRIVATE:
         hint = f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}."
-        raise ParameterError(owner, name, f"at most {largest}", value, hint)
+        raise ParameterError(name, f"at most {largest}", value, hint)
     return exact
 
 
-def read_probability(value: Number, name: str, owner: str) -> Fraction:
+def read_probability(value: Number, name: str) -> Fraction:
     """A probability that is neither 0 nor 1."""
-    exact = exact_decimal(value, name, owner)
+    exact = exact_decimal(value, name)
     if not 0 < exact < 1:
-        raise ParameterError(owner, name, "between 0 and 1", value)
+        raise ParameterError(name, "between 0 and 1", value)
     return exact
 
 
-def read_delta(delta: Number, owner: str) -> Fraction:
+def read_delta(delta: Number) -> Fraction:
     """A delta: 0 for pure privacy, and below 1."""
-    exact = exact_decimal(delta, "delta", owner)
+    exact = exact_decimal(delta, "delta")
     if not 0 <= exact < 1:
-        raise ParameterError(owner, "delta", "at least 0 and below 1", delta)
+        raise ParameterError("delta", "at least 0 and below 1", delta)
     return exact
 
 
@@ -92,40 +92,35 @@ class ScoreRange:
 
     @classmethod
     def read(
-        cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None, owner: str
+        cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None
     ) -> ScoreRange:
         """Read what the caller said: a sensitivity (with or without `monotonic`), or
         the range itself.
         """
         if not isinstance(monotonic, bool):
-            raise ParameterTypeError(owner, "monotonic", "True or False", monotonic)
+            raise ParameterTypeError("monotonic", "True or False", monotonic)
         if score_range is not None:
             if sensitivity is not None or monotonic:
                 raise ParameterError(
-                    owner,
                     "score_range",
                     "given alone",
                     score_range,
                     "It replaces 'sensitivity' and 'monotonic'.",
                 )
-            value = positive(
-                exact_binary(score_range, "score_range", owner), score_range, "score_range", owner
-            )
+            value = positive(exact_binary(score_range, "score_range"), score_range, "score_range")
             return cls(value, value)
         if sensitivity is None:
             raise ParameterTypeError(
-                owner,
                 "sensitivity",
                 "given",
                 None,
                 "Say how far one person can move one score; there is no default.",
             )
-        value = positive(
-            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
-        )
+        value = positive(exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity")
         return cls(value if monotonic else 2 * value, value)
 
 
+@public_class
 @dataclass(frozen=True, slots=True)
 class Person:
     """All rows with the same value in this column belong to one person, who is
@@ -142,7 +137,7 @@ class Person:
 
     def __post_init__(self) -> None:
         if not isinstance(self.column, str) or not self.column:
-            raise ParameterTypeError("Person", "column", "the name of a column", self.column)
+            raise ParameterTypeError("column", "the name of a column", self.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +152,10 @@ class OneRow:
 Unit = Person | OneRow
 
 
-def read_unit(unit: object, owner: str) -> Unit:
+def read_unit(unit: object) -> Unit:
     """Return the unit if it is one."""
     if not isinstance(unit, (Person, OneRow)):
         raise ParameterTypeError(
-            owner,
             "unit",
             "Person(column) or OneRow()",
             unit,

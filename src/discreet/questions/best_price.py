@@ -53,7 +53,7 @@ class BestPrice(Question):
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         table, unit = inquiry.table, inquiry.unit
-        counted = read_rule(self.rule, unit, inquiry.owner)
+        counted = read_rule(self.rule, unit)
         exact = {price: exact_price(price) for price in self.prices}
         ascending = sorted(exact, key=lambda price: exact[price])
         mechanism = self.mechanism or inquiry.price(self.epsilon).mechanism
@@ -61,7 +61,7 @@ class BestPrice(Question):
         # One person more raises each revenue by 0 up to the highest price:
         # docs/proofs/tables.md#ranges
         made = make_mechanism(mechanism, self.epsilon, sensitivity=most, monotonic=True)
-        require_number(table, self.column, inquiry.owner)
+        require_number(table, self.column)
         amounts = [exact[price] for price in ascending]
 
         def answer(bits: Bits | None) -> Release:

@@ -9,7 +9,6 @@ from discreet.mechanisms.count_noise import accuracy_of_counts, noisy_counts
 from discreet.mechanisms.prices import cost_in_parts, default_noise
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
-    ASKED,
     Candidates,
     ColumnName,
     Delta,
@@ -65,21 +64,21 @@ class Counts(Question):
     split: Separator | None = parameter(default=None)
 
     def check(self) -> None:
-        require_both(self.by, self.groups, ASKED)
+        require_both(self.by, self.groups)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         if self.candidates is None:
             raise left_out("candidates")
-        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-        items = read_items(table, self.column, self.split, owner)
-        labels = labels_for(table, items, self.candidates, owner)
-        most = read_cap(self.items_per_person, table, unit, items, owner)
+        table, unit = inquiry.table, inquiry.unit
+        items = read_items(table, self.column, self.split)
+        labels = labels_for(table, items, self.candidates)
+        most = read_cap(self.items_per_person, table, unit, items)
         noise, loss = default_noise(
             inquiry.price(self.epsilon), self.delta, items=len(labels), items_per_person=most
         )
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, owner)
+            chance = read_bits(bits)
             counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))
             people = people_for(noise, inquiry)
             return Release(
@@ -116,7 +115,7 @@ class Count(Question):
         )
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, inquiry.owner)
+            chance = read_bits(bits)
             persons = count_persons(inquiry.table, inquiry.unit)
             counts = noisy_counts([persons], noise, chance, persons)
             return Release(

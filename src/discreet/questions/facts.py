@@ -16,7 +16,7 @@ FACTS = {"candidates": kind_of(CandidatesOrTable), "split": kind_of(Separator)}
 """The facts that there are, with the kinds of their values."""
 
 
-def read_facts(public: Facts | None, owner: str) -> Facts:
+def read_facts(public: Facts | None) -> Facts:
     """Read facts as the parameters are read that they stand for."""
     if public is None:
         return {}
@@ -24,13 +24,13 @@ def read_facts(public: Facts | None, owner: str) -> Facts:
         isinstance(facts, Mapping) for facts in public.values()
     ):
         rule = "a mapping from columns to their public facts"
-        raise ParameterTypeError(owner, "public", rule, public)
-    with called_as(owner, FACTS):
-        return {column: _read(facts, owner) for column, facts in public.items()}
+        raise ParameterTypeError("public", rule, public)
+    with called_as("Session", FACTS):
+        return {column: _read(facts) for column, facts in public.items()}
 
 
-def _read(facts: Mapping[str, Any], owner: str) -> dict[str, Any]:
+def _read(facts: Mapping[str, Any]) -> dict[str, Any]:
     for name in facts:
         if name not in FACTS:
-            raise ParameterError(owner, "public", f"made of {' and '.join(FACTS)}", name)
+            raise ParameterError("public", f"made of {' and '.join(FACTS)}", name)
     return {name: FACTS[name].read(fact, name) for name, fact in facts.items() if fact is not None}

@@ -26,7 +26,6 @@ from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
-    ASKED,
     Amount,
     AmountOrNone,
     Bounds,
@@ -233,9 +232,9 @@ class FitLinear(Question):
             ridge=self.ridge,
             bounds=self.bounds,
         )
-        grid = RowGrid.of(self.norm, ASKED)
+        grid = RowGrid.of(self.norm)
         _require_number(inquiry.table, self.target, "target")
-        goal = Axis(column=self.target, step=target_step(self.bounds, ASKED))
+        goal = Axis(column=self.target, step=target_step(self.bounds))
         vectors = _vectors(inquiry, self, grid, intercept=self.intercept, more=[goal])
 
         def answer(bits: Bits | None) -> Release:
@@ -290,7 +289,7 @@ class FitLogistic(Question):
             rho=self.rho,
             ridge=self.ridge,
         )
-        grid = RowGrid.of(self.norm, ASKED)
+        grid = RowGrid.of(self.norm)
         sign = _sign(inquiry.table, self.label, self.classes)
         vectors = _vectors(inquiry, self, grid, intercept=self.intercept, sign=sign)
 
@@ -325,9 +324,9 @@ class FitDeepest(Question):
         made = DeepestPoint(epsilon=self.epsilon, bounds=self.bounds, step=self.step, unit="point")
         if len(made.grids) != len(self.columns):
             rule = "a list of a pair for each column"
-            raise ParameterError(ASKED, "bounds", rule, Hidden(f"{len(made.grids)} pairs"))
+            raise ParameterError("bounds", rule, Hidden(f"{len(made.grids)} pairs"))
         axes = [
-            Axis(column=name, step=point_step(grid.low, grid.size, grid.step, ASKED))
+            Axis(column=name, step=point_step(grid.low, grid.size, grid.step))
             for name, grid in zip(self.columns, made.grids, strict=True)
         ]
         for name in self.columns:
@@ -336,7 +335,7 @@ class FitDeepest(Question):
             table=inquiry.table,
             unit=inquiry.unit,
             axes=axes,
-            rule=read_vector_rule(self.rule, inquiry.unit, ASKED),
+            rule=read_vector_rule(self.rule, inquiry.unit),
         )
 
         def answer(bits: Bits | None) -> Release:
@@ -363,7 +362,7 @@ def _of_moment(
     """A question that is answered from the sum of products of all vectors."""
 
     def answer(bits: Bits | None) -> Release:
-        return made.release_from(moment_of(vectors, made.grid), read_bits(bits, ASKED))
+        return made.release_from(moment_of(vectors, made.grid), read_bits(bits))
 
     def accuracy(failure: Fraction) -> Accuracy:
         return made.accuracy(columns=len(vectors.axes), failure_probability=failure)
@@ -399,24 +398,22 @@ def _vectors(
     """
     for name in fit.columns:
         _require_number(inquiry.table, name, "columns")
-    axes = scaled_axes(
-        fit.columns, fit.center, fit.scale, step=grid.step, most=MOST_STEPS, owner=ASKED
-    )
+    axes = scaled_axes(fit.columns, fit.center, fit.scale, step=grid.step, most=MOST_STEPS)
     ones = [Axis(column=None, step=grid.step, most=MOST_STEPS)] if intercept else []
     return Vectors(
         table=inquiry.table,
         unit=inquiry.unit,
         axes=[*axes, *ones, *more],
-        rule=read_vector_rule(fit.rule, inquiry.unit, ASKED),
+        rule=read_vector_rule(fit.rule, inquiry.unit),
         sign=sign,
     )
 
 
 def _require_number(table: Table, column: str, name: str) -> None:
     try:
-        require_number(table, column, ASKED)
+        require_number(table, column)
     except ParameterError as error:
-        wrong = type(error)(ASKED, name, error.rule, error.got, error.hint)
+        wrong = type(error)(name, error.rule, error.got, error.hint)
     else:
         return
     raise wrong
@@ -432,10 +429,10 @@ def _sign(table: Table, label: str, classes: tuple[Any, Any]) -> nw.Expr:
         first, second = classes
     try:
         negative, positive = (
-            matching(column_named(label) == each, table, ASKED) for each in (first, second)
+            matching(column_named(label) == each, table) for each in (first, second)
         )
     except ParameterError as error:
-        wrong = type(error)(ASKED, "classes", error.rule, error.got, error.hint)
+        wrong = type(error)("classes", error.rule, error.got, error.hint)
     else:
         below = nw.when(negative).then(nw.lit(-1)).otherwise(nw.lit(0))
         return nw.when(positive).then(nw.lit(1)).otherwise(below)

@@ -46,11 +46,8 @@ from discreet.tables.table import read_name
 
 Given = TypeVar("Given", contravariant=True)
 Kept = TypeVar("Kept", covariant=True)
-Reader = Callable[[Any, str, str], Any]
-"""Reads a value: from the value, the name of the parameter and who was called."""
-
-ASKED = "the question"
-"""Who was called, until `called_as` knows better."""
+Reader = Callable[[Any, str], Any]
+"""Reads a value: from the value and the name of the parameter."""
 
 # at most three digits of an exponent, so that no number fills the memory
 _NUMBER = re.compile(
@@ -114,7 +111,7 @@ class Text(Kind):
     reads: Reader
 
     def read(self, value: Any, name: str) -> Any:
-        return self.reads(value, name, ASKED)
+        return self.reads(value, name)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "maxLength": 200}
@@ -141,11 +138,11 @@ class ColumnList(Kind):
     def read(self, value: Any, name: str) -> tuple[str, ...]:
         rule = f"a list of {self.least} to {MOST_COLUMNS} different columns"
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise ParameterTypeError(ASKED, name, rule, value)
+            raise ParameterTypeError(name, rule, value)
         different = len(set(map(repr, value)))
         if not self.least <= len(value) <= MOST_COLUMNS or different < len(value):
             got = Hidden(f"{different} different of {len(value)}")
-            raise ParameterError(ASKED, name, rule, got)
+            raise ParameterError(name, rule, got)
         return tuple(value)
 
     def parse(self, text: str, name: str) -> tuple[str, ...]:
@@ -169,8 +166,8 @@ class Rows(Kind):
 
     def read(self, value: Any, name: str) -> Any:
         if is_filter(value):
-            return condition_of(value, name, ASKED)
-        return value if isinstance(value, str) else read_where(value, ASKED)
+            return condition_of(value, name)
+        return value if isinstance(value, str) else read_where(value)
 
     def to_json(self, value: str | Condition) -> str:
         return str(value)
@@ -184,11 +181,11 @@ class Whole(Kind):
     least: int = 1
 
     def read(self, value: Any, name: str) -> int:
-        return count(value, name, ASKED, least=self.least)
+        return count(value, name, least=self.least)
 
     def parse(self, text: str, name: str) -> int:
         if not re.fullmatch(r"[+-]?[0-9]{1,1000}", text.strip(), re.ASCII):
-            raise ParameterError(ASKED, name, "a whole number", text)
+            raise ParameterError(name, "a whole number", text)
         return self.read(int(text), name)
 
     def schema(self) -> dict[str, Any]:
@@ -203,7 +200,7 @@ class Exact(Kind):
     metavar: str = "NUMBER"
 
     def read(self, value: Any, name: str) -> Fraction:
-        number: Fraction = self.reads(value, name, ASKED)
+        number: Fraction = self.reads(value, name)
         return number
 
     def parse(self, text: str, name: str) -> Fraction:
@@ -235,7 +232,7 @@ class Listed(Kind):
     def read(self, value: Any, name: str) -> Any:
         if self.or_table and isinstance(value, PublicTable):
             return value
-        return read_labels(value, name, ASKED)
+        return read_labels(value, name)
 
     def from_json(self, value: Any, name: str) -> Any:
         return self.read([_label_of_json(label) for label in _list_of(value, name)], name)
@@ -262,7 +259,7 @@ class Numbers(Kind):
     metavar: str = "NUMBERS"
 
     def read(self, value: Any, name: str) -> tuple[Fraction, ...]:
-        numbers: tuple[Fraction, ...] = self.reads(value, name, ASKED)
+        numbers: tuple[Fraction, ...] = self.reads(value, name)
         return numbers
 
     def parse(self, text: str, name: str) -> tuple[Fraction, ...]:
@@ -270,9 +267,9 @@ class Numbers(Kind):
         try:
             numbers = tuple(parse_number(part, name) for part in parts)
             if self.exactly is not None and len(numbers) != self.exactly:
-                raise ParameterError(ASKED, name, self.rule, text)
+                raise ParameterError(name, self.rule, text)
         except ParameterError:
-            raise ParameterError(ASKED, name, self.rule, text) from None
+            raise ParameterError(name, self.rule, text) from None
         return self.read(numbers, name)
 
     def from_json(self, value: Any, name: str) -> tuple[Fraction, ...]:
@@ -294,8 +291,8 @@ class PerColumn(Kind):
 
     def read(self, value: Any, name: str) -> Fraction | tuple[Fraction, ...]:
         if isinstance(value, (list, tuple)) or getattr(value, "ndim", False):
-            return tuple(read_each(lambda each: exact_decimal(each, name, ASKED), value))
-        return exact_decimal(value, name, ASKED)
+            return tuple(read_each(lambda each: exact_decimal(each, name), value))
+        return exact_decimal(value, name)
 
     def parse(self, text: str, name: str) -> Fraction | tuple[Fraction, ...]:
         numbers = tuple(parse_number(part, name) for part in text.split(","))
@@ -324,8 +321,8 @@ class Pairs(Kind):
 
     def read(self, value: Any, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         if not isinstance(value, (list, tuple)):
-            raise ParameterTypeError(ASKED, name, "a list of a pair for each column", value)
-        return tuple(lower_and_upper(pair, ASKED) for pair in value)
+            raise ParameterTypeError(name, "a list of a pair for each column", value)
+        return tuple(lower_and_upper(pair) for pair in value)
 
     def parse(self, text: str, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         """Read pairs with semicolons between them: 0,120;0,600."""
@@ -335,7 +332,7 @@ class Pairs(Kind):
     def from_json(self, value: Any, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         listed = isinstance(value, list) and all(isinstance(pair, list) for pair in value)
         if not listed:
-            raise ParameterTypeError(ASKED, name, "a list of pairs", value)
+            raise ParameterTypeError(name, "a list of pairs", value)
         return self.read([[number_of_json(each, name) for each in pair] for pair in value], name)
 
     def to_json(self, value: Sequence[Sequence[Fraction]]) -> list[list[str]]:
@@ -355,10 +352,10 @@ class TwoLabels(Kind):
 
     def read(self, value: Any, name: str) -> tuple[Any, Any]:
         if not isinstance(value, (tuple, list)) or len(value) != 2:
-            raise ParameterTypeError(ASKED, name, "a pair of labels", value)
+            raise ParameterTypeError(name, "a pair of labels", value)
         first, second = value
         if first == second:
-            raise ParameterError(ASKED, name, "two different labels", first)
+            raise ParameterError(name, "two different labels", first)
         return first, second
 
     def parse(self, text: str, name: str) -> tuple[Any, Any]:
@@ -383,11 +380,11 @@ class Function(Kind):
 
     def read(self, value: Any, name: str) -> Any:
         if not callable(value):
-            raise ParameterTypeError(ASKED, name, self.rule, value)
+            raise ParameterTypeError(name, self.rule, value)
         return value
 
     def from_json(self, value: Any, name: str) -> Any:
-        raise ParameterTypeError(ASKED, name, self.rule, value, "Ask in Python: session.select.")
+        raise ParameterTypeError(name, self.rule, value, "Ask in Python: session.select.")
 
     def to_json(self, value: Any) -> Any:
         raise TypeError("a function cannot be written as JSON")
@@ -400,7 +397,7 @@ class Prices(Kind):
     metavar: str = "LIST|RANGE"
 
     def read(self, value: Any, name: str) -> Labels:
-        labels = read_labels(value, name, ASKED)
+        labels = read_labels(value, name)
         read_each(exact_price, labels)
         return labels
 
@@ -409,7 +406,7 @@ class Prices(Kind):
 
     def from_json(self, value: Any, name: str) -> Labels:
         if not isinstance(value, list):
-            raise ParameterTypeError(ASKED, name, "a list of numbers", value)
+            raise ParameterTypeError(name, "a list of numbers", value)
         exact = (Fraction(number_of_json(each, name)) for each in value)
         return self.read([plain_number(each) for each in exact], name)
 
@@ -425,7 +422,7 @@ class Flag(Kind):
     """True or False. A parameter whose type is `bool` has this kind."""
 
     def read(self, value: Any, name: str) -> bool:
-        return require_flag(value, name, ASKED)
+        return require_flag(value, name)
 
     def parse(self, text: str, name: str) -> bool:
         return self.read({"yes": True, "no": False}.get(text, text), name)
@@ -441,7 +438,7 @@ class Choice(Kind):
     words: tuple[str, ...]
 
     def read(self, value: Any, name: str) -> str:
-        return choice(value, self.words, name, ASKED)
+        return choice(value, self.words, name)
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
@@ -458,7 +455,7 @@ def parse_number(text: str, name: str) -> Fraction:
             return Fraction(text)
         except ZeroDivisionError:
             pass
-    raise ParameterError(ASKED, name, _NUMBER_RULE, text)
+    raise ParameterError(name, _NUMBER_RULE, text)
 
 
 def number_of_json(value: Any, name: str) -> Any:
@@ -481,7 +478,7 @@ def written_number(number: Fraction) -> str:
 def _list_of(value: Any, name: str) -> list[Any]:
     """A list of labels of a JSON document."""
     if not isinstance(value, list):
-        raise ParameterTypeError(ASKED, name, "a list of labels", value)
+        raise ParameterTypeError(name, "a list of labels", value)
     return value
 
 
@@ -513,41 +510,41 @@ _WRITTEN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
 """For labels that JSON has no type for: how they are written, and read again."""
 
 
-def _read_epsilon(value: Any, name: str, owner: str) -> Fraction:
-    return read_epsilon(value, None, owner)
+def _read_epsilon(value: Any, name: str) -> Fraction:
+    return read_epsilon(value, None)
 
 
-def _read_delta(value: Any, name: str, owner: str) -> Fraction:
-    return read_delta(value, owner)
+def _read_delta(value: Any, name: str) -> Fraction:
+    return read_delta(value)
 
 
-def _read_share(value: Any, name: str, owner: str) -> Fraction:
-    return read_share(value, owner)
+def _read_share(value: Any, name: str) -> Fraction:
+    return read_share(value)
 
 
-def _read_shares(value: Any, name: str, owner: str) -> tuple[Fraction, ...]:
-    return read_shares(value, owner)
+def _read_shares(value: Any, name: str) -> tuple[Fraction, ...]:
+    return read_shares(value)
 
 
-def _read_bounds(value: Any, name: str, owner: str) -> tuple[Fraction, Fraction]:
-    return lower_and_upper(value, owner)
+def _read_bounds(value: Any, name: str) -> tuple[Fraction, Fraction]:
+    return lower_and_upper(value)
 
 
-def _read_points(value: Any, name: str, owner: str) -> tuple[Fraction, ...]:
-    return read_point_list(value, owner).points
+def _read_points(value: Any, name: str) -> tuple[Fraction, ...]:
+    return read_point_list(value).points
 
 
-def _read_step(value: Any, name: str, owner: str) -> Fraction:
-    return positive(exact_decimal(value, name, owner), value, name, owner)
+def _read_step(value: Any, name: str) -> Fraction:
+    return positive(exact_decimal(value, name), value, name)
 
 
-def _read_score_amount(value: Any, name: str, owner: str) -> Fraction:
-    return positive(exact_binary(value, name, owner), value, name, owner)
+def _read_score_amount(value: Any, name: str) -> Fraction:
+    return positive(exact_binary(value, name), value, name)
 
 
 def exact_price(price: Any) -> Fraction:
     """A price as an exact number."""
-    return read_amount(price, "prices", ASKED)
+    return read_amount(price, "prices")
 
 
 WHICH_ROW = (

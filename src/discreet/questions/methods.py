@@ -56,7 +56,7 @@ def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
     def method(self: Asker[Any], /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         called = f"{type(self).__name__}.{question.name}"
         how = {name: kwargs.pop(name) for name in options & kwargs.keys()}
-        with called_as(called, takes):
+        with called_as(called, takes | OF_ASKING):
             try:
                 asked = made(*args, **kwargs)
             except TypeError as error:

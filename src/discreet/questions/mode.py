@@ -20,7 +20,6 @@ from discreet.mechanisms.selection import draw_grouped, require_grouped
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import Unit
 from discreet.questions.kinds import (
-    ASKED,
     CandidatesOrTable,
     ColumnName,
     Epsilon,
@@ -77,18 +76,18 @@ class Mode(Question):
     )
 
     def check(self) -> None:
-        require_both(self.by, self.groups, ASKED)
+        require_both(self.by, self.groups)
         if not self.with_gap:
             return
         if self.with_counts:
             rule = "left out where counts are asked for"
-            raise ParameterError(ASKED, "with_gap", rule, self.with_gap)
+            raise ParameterError("with_gap", rule, self.with_gap)
         if self.by is not None:
             # a release has one gap, which would be that of the first group
             rule = "left out where there are groups"
-            raise ParameterError(ASKED, "with_gap", rule, self.with_gap)
+            raise ParameterError("with_gap", rule, self.with_gap)
         if isinstance(self.candidates, PublicTable):
-            raise ParameterError(ASKED, "with_gap", "False for a PublicTable", self.with_gap)
+            raise ParameterError("with_gap", "False for a PublicTable", self.with_gap)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
         parts = super().stated(rule)
@@ -99,10 +98,10 @@ class Mode(Question):
     def prepare(self, inquiry: Inquiry) -> Prepared:
         if self.candidates is None:
             raise left_out("candidates")
-        items = read_items(inquiry.table, self.column, self.split, inquiry.owner)
+        items = read_items(inquiry.table, self.column, self.split)
         if isinstance(self.candidates, PublicTable):
             return self._of_table(inquiry, items, self.candidates)
-        labels = labels_for(inquiry.table, items, self.candidates, inquiry.owner)
+        labels = labels_for(inquiry.table, items, self.candidates)
         if self.with_counts:
             return self._with_count(inquiry, items, labels)
         return self._plain(inquiry, items, labels)
@@ -121,12 +120,12 @@ class Mode(Question):
         """One name with its count: half of the price for each."""
         if self.mechanism is not None:
             # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
-            return make_counted(self.mechanism, self.epsilon, ASKED, sensitivity=1, monotonic=True)
+            return make_counted(self.mechanism, self.epsilon, sensitivity=1, monotonic=True)
         half = price.part(Fraction(1, 2))
         # docs/proofs/histograms.md#counts-of-what-was-picked
         noise = half.noise_for_counts(1, items_per_person=1)
         if noise is None:
-            raise ParameterError(ASKED, "epsilon", "larger, to pay for a count, too", self.epsilon)
+            raise ParameterError("epsilon", "larger, to pay for a count, too", self.epsilon)
         return CountedSelection(picked=self._made(half), noise=noise)
 
     def _plain(self, inquiry: Inquiry, items: Items, labels: Sequence[Any]) -> Prepared:
@@ -175,7 +174,7 @@ class Mode(Question):
         """The way to one name with its count: the one that was named, or the best."""
         if self.mechanism is not None:
             return self._counted(inquiry.price(self.epsilon))
-        most = read_cap(None, inquiry.table, inquiry.unit, items, inquiry.owner)
+        most = read_cap(None, inquiry.table, inquiry.unit, items)
         return ListRequest(
             k=1,
             epsilon=self.epsilon,
@@ -187,27 +186,26 @@ class Mode(Question):
             with_counts=True,
             price=inquiry.price(self.epsilon),
             candidates=candidates,
-            owner=inquiry.owner,
         ).make()
 
     def _of_table(self, inquiry: Inquiry, items: Items, candidates: PublicTable) -> Prepared:
         """Candidates that stay in the engine: only how many have each count comes back."""
-        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+        table, unit = inquiry.table, inquiry.unit
         price = inquiry.price(self.epsilon)
         with_count = self._counted(price) if self.with_counts else None
         made = with_count or self._made(price)
         picked = self._made(price) if with_count is None else with_count.one_picked
-        require_grouped(picked, owner)
-        public = open_table(candidates.source, owner, beside=table)
-        public.require(candidates.column, "candidates", owner)
-        public = public.having([candidates.column], owner=owner)
-        require_same(table, items, public, candidates.column, owner)
-        size = count_public(public, candidates.column, owner)
+        require_grouped(picked)
+        public = open_table(candidates.source, beside=table)
+        public.require(candidates.column, "candidates")
+        public = public.having([candidates.column])
+        require_same(table, items, public, candidates.column)
+        size = count_public(public, candidates.column)
         one = Cost(made.privacy_loss())
         cost = one if with_count is None else list_cost(with_count, inquiry.rule)
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, owner)
+            chance = read_bits(bits)
             people = None if with_count is None else people_for(with_count.noise, inquiry)
             with CountHistogram(table, unit, items, public, candidates.column) as tally:
                 group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)

@@ -15,7 +15,6 @@ from discreet.mechanisms.prices import Price, cost_in_parts
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
-    ASKED,
     WHICH_ROW,
     Bounds,
     ColumnName,
@@ -65,7 +64,7 @@ class Quantile(Question):
     where: RowCondition | None = parameter(default=None)
 
     def check(self) -> None:
-        read_points(self.bounds, self.step, self.points, ASKED)
+        read_points(self.bounds, self.step, self.points)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
         return super().stated(rule) | {
@@ -73,8 +72,8 @@ class Quantile(Question):
         }
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
-        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
-        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
+        grid = read_points(self.bounds, self.step, self.points)
+        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit)
         mechanism = self.mechanism or inquiry.price(self.epsilon).mechanism
         # Several values of one person move the errors that many times:
         # docs/proofs/quantiles.md#rows
@@ -82,7 +81,7 @@ class Quantile(Question):
         cells_of = _cells(self.column, grid, one, most, inquiry)
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, owner)
+            chance = read_bits(bits)
             return made.release(cells_of(chance), grid, chance)
 
         def accuracy(failure: Fraction) -> Accuracy:
@@ -116,11 +115,11 @@ class Quantiles(Question):
     where: RowCondition | None = parameter(default=None)
 
     def check(self) -> None:
-        read_points(self.bounds, self.step, self.points, ASKED)
+        read_points(self.bounds, self.step, self.points)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
-        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
-        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
+        grid = read_points(self.bounds, self.step, self.points)
+        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit)
         made = ManyQuantiles(
             q=self.q,
             epsilon=self.epsilon,
@@ -134,7 +133,7 @@ class Quantiles(Question):
         cells_of = _cells(self.column, grid, one, most, inquiry)
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, owner)
+            chance = read_bits(bits)
             return replace(made.release(cells_of(chance), grid, chance), loss=cost.loss)
 
         def accuracy(failure: Fraction) -> Accuracy:
@@ -151,7 +150,7 @@ def _cells(
     one, most: which row of a person counts, or how many do.
     """
     table, unit = inquiry.table, inquiry.unit
-    require_number(table, column, inquiry.owner)
+    require_number(table, column)
 
     def count(chance: Chance) -> Cells:
         rows = one or draw_cap(most, unit, chance)

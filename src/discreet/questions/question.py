@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import ParameterError, ParameterTypeError, called_as
-from discreet.questions.kinds import ASKED
 from discreet.questions.parameter import Parameter, parameter, parameters_of
 from discreet.randomness.chance import Bits
 from discreet.tables.conditions import Condition
@@ -200,12 +199,13 @@ class Question(_HowToAsk):
     def from_json(cls, document: Any) -> Self:
         """Read a question from a JSON document, whose "what" says which one it is."""
         known = {name: each for name, each in QUESTIONS.items() if issubclass(each, cls)}
-        if not isinstance(document, dict):
-            rule = 'a JSON object, such as {"what": "mode", ...}'
-            raise ParameterTypeError(cls.__name__, "document", rule, document)
-        what = document.get("what")
-        if not isinstance(what, str) or what not in known:
-            raise ParameterError(cls.__name__, "what", f"one of {', '.join(known)}", what)
+        with called_as(cls.__name__):
+            if not isinstance(document, dict):
+                rule = 'a JSON object, such as {"what": "mode", ...}'
+                raise ParameterTypeError("document", rule, document)
+            what = document.get("what")
+            if not isinstance(what, str) or what not in known:
+                raise ParameterError("what", f"one of {', '.join(known)}", what)
         given = {name: value for name, value in document.items() if name != "what"}
         return known[what].made_of(given, Parameter.from_json)
 
@@ -220,17 +220,17 @@ class Question(_HowToAsk):
             for name in sorted(given.keys() - known.keys()):
                 rule = f"left out: {cls.name} has only {', '.join(known)}"
                 hint = _nearest(name, list(known))
-                raise ParameterError(cls.__name__, name, rule, given[name], hint)
+                raise ParameterError(name, rule, given[name], hint)
             for name, each in known.items():
                 if each.required and name not in given:
-                    raise ParameterError(cls.__name__, name, "given", None)
+                    raise ParameterError(name, "given", None)
             return cls(**{name: read(known[name], value) for name, value in given.items()})
 
 
 def left_out(name: str) -> ParameterError:
     """The refusal of a question without a parameter that is no public fact either."""
     hint = "Or say it once for all questions, as a public fact of the column."
-    return ParameterTypeError(ASKED, name, "given, or a public fact of the column", None, hint)
+    return ParameterTypeError(name, "given, or a public fact of the column", None, hint)
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -33,18 +33,16 @@ def is_filter(value: object) -> bool:
     )
 
 
-def condition_of(
-    filters: Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str, owner: str
-) -> Condition:
+def condition_of(filters: Mapping[str, Any] | Sequence[Mapping[str, Any]], name: str) -> Condition:
     """The condition that a filter means.
 
-    >>> condition_of({"role": ["nurse"], "age": {"at_least": 18, "below": 65}}, "where", "mode")
+    >>> condition_of({"role": ["nurse"], "age": {"at_least": 18, "below": 65}}, "where")
     <condition: role in ('nurse') and age >= 18 and age < 65>
     """
     pairs = filters.items() if isinstance(filters, Mapping) else map(_pair, filters)
-    parts = [part for named, said in pairs for part in _parts(named, said, name, owner)]
+    parts = [part for named, said in pairs for part in _parts(named, said, name)]
     if not parts:
-        raise ParameterTypeError(owner, name, "at least one condition", None, _EXAMPLE)
+        raise ParameterTypeError(name, "at least one condition", None, _EXAMPLE)
     return reduce(Condition.__and__, parts)
 
 
@@ -54,19 +52,19 @@ def _pair(written: Mapping[str, Any]) -> tuple[str, Any]:
     return written["column"], said["is"] if said.keys() == {"is"} else said
 
 
-def _parts(named: str, said: Any, name: str, owner: str) -> Iterator[Condition]:
+def _parts(named: str, said: Any, name: str) -> Iterator[Condition]:
     if not isinstance(said, Mapping):
         yield column(named).is_in(said if isinstance(said, (list, tuple)) else [said])
         return
     if not said or not said.keys() <= _EDGES.keys():
-        raise ParameterTypeError(owner, name, "values, or at_least and below", said, _EXAMPLE)
+        raise ParameterTypeError(name, "values, or at_least and below", said, _EXAMPLE)
     if "at_least" in said:
-        yield column(named) >= _edge(said["at_least"], name, owner)
+        yield column(named) >= _edge(said["at_least"], name)
     if "below" in said:
-        yield column(named) < _edge(said["below"], name, owner)
+        yield column(named) < _edge(said["below"], name)
 
 
-def _edge(value: Any, name: str, owner: str) -> Any:
+def _edge(value: Any, name: str) -> Any:
     """The end of a range: text is a day or a number."""
     if not isinstance(value, str):
         return value
@@ -77,20 +75,20 @@ def _edge(value: Any, name: str, owner: str) -> Any:
         return Fraction(value) if _RATIO.fullmatch(value) else Decimal(value)
     except (ValueError, ArithmeticError):
         pass
-    raise ParameterTypeError(owner, name, "a number or a day as the end of a range", value)
+    raise ParameterTypeError(name, "a number or a day as the end of a range", value)
 
 
-def filters_of(where: str | Condition, name: str, owner: str) -> list[dict[str, Any]]:
+def filters_of(where: str | Condition, name: str) -> list[dict[str, Any]]:
     """A condition as a service takes it; refused where it has another form.
 
-    >>> filters_of("role in ('nurse', 'pilot') and age >= 18", "where", "mode")
+    >>> filters_of("role in ('nurse', 'pilot') and age >= 18", "where")
     [{'column': 'role', 'is': ['nurse', 'pilot']}, {'column': 'age', 'at_least': '18'}]
     """
-    condition = parse_condition(where, owner=owner) if isinstance(where, str) else where
+    condition = parse_condition(where) if isinstance(where, str) else where
     parts = condition.parts if isinstance(condition, And) else (condition,)
     found = [_filter(part) for part in parts]
     if None in found:
-        raise ParameterError(owner, name, _RULE, str(condition), _EXAMPLE)
+        raise ParameterError(name, _RULE, str(condition), _EXAMPLE)
     return [each for each in found if each is not None]
 
 

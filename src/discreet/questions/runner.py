@@ -16,6 +16,7 @@ from discreet.errors import (
     DiscreetError,
     EngineError,
     Hidden,
+    InputError,
     ParameterError,
     ParameterTypeError,
     QuestionEndedError,
@@ -117,22 +118,19 @@ class QuestionRunner:
 
     def _rows(self, question: Question, where: Where | None, by: str | None) -> Table:
         """The rows that count for a question. None of them is read yet."""
-        owner = _owner(question)
         columns = [name for _, name in question.used_columns]
-        own = None if where is None else read_where(where, owner, list(self.table.schema))
+        own = None if where is None else read_where(where, list(self.table.schema))
         condition = _both(own, self._window_condition())
         for parameter, name in question.used_columns:
-            self.table.require(name, parameter, owner)
+            self.table.require(name, parameter)
         asked = [*columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         looked_at = [] if condition is None else condition.columns
         for name in looked_at:
-            self.table.require(name, "where", owner)
-        table = self.table.having(
-            [*asked, *looked_at], lists=columns if question.ballots else (), owner=owner
-        )
+            self.table.require(name, "where")
+        table = self.table.having([*asked, *looked_at], lists=columns if question.ballots else ())
         if condition is None:
             return table
-        return replace(table, where=matching(condition, table, owner), condition=condition)
+        return replace(table, where=matching(condition, table), condition=condition)
 
     def _window_condition(self) -> Condition | None:
         """Only rows of the windows that are paid for, where the budget says which column tells."""
@@ -140,7 +138,7 @@ class QuestionRunner:
         if found is None:
             return None
         name, intervals = found
-        kind = self.table.schema[self.table.require(name, "window", "Session")]
+        kind = self.table.schema[self.table.require(name, "window")]
         return days_within(name, intervals, zoned=getattr(kind, "time_zone", None) is not None)
 
     def ask(
@@ -215,12 +213,17 @@ class QuestionRunner:
 
     def _ready(self, question: Question, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
         """The question with all that is checked before anything is paid."""
-        prepared, owner = self.prepare(question), _owner(question)
-        read_bits(bits, owner)
-        for name, value in (("fresh", fresh), ("again", again)):
-            if not isinstance(value, bool):
-                raise ParameterTypeError(owner, name, "True or False", value)
-        self._require_delta(prepared.cost, owner)
+        prepared = self.prepare(question)
+        try:
+            read_bits(bits)
+            for name, value in (("fresh", fresh), ("again", again)):
+                if not isinstance(value, bool):
+                    raise ParameterTypeError(name, "True or False", value)
+            self._require_delta(prepared.cost)
+        except InputError as error:
+            # not `called_as`: a question that is prepared is asked in microseconds
+            error.called(_owner(question))
+            raise
         return prepared
 
     def _paid(
@@ -232,7 +235,8 @@ class QuestionRunner:
             return deepcopy(self._answers[prepared.name])
         assert prepared.line is not None
         if self.table.is_unchanged is not None:
-            self.table.require_unchanged(f"Session.{prepared.line.what}")
+            with called_as(f"Session.{prepared.line.what}"):
+                self.table.require_unchanged()
         # a question that is remembered is nobody's to change
         line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
         kept_by = None if bits is not None else prepared.name
@@ -345,11 +349,11 @@ class QuestionRunner:
         """Whether its answer is there for nothing: here, or where the budget is."""
         return prepared.name in self._answers or self.budget.has_answer(prepared.name)
 
-    def charge(self, loss: Loss, what: str, owner: str) -> None:
+    def charge(self, loss: Loss, what: str) -> None:
         """Take a loss from the budget for an answer that is made elsewhere."""
         asked = question_form("charge", table=self._identity, unit=self.unit, described=what)
         self._require_open()
-        self._require_delta(Cost(loss), owner)
+        self._require_delta(Cost(loss))
         with self.budget.charge(Cost(loss), asked, None) as payment:
             self.history.append(ChargedQuestion("charge", None, loss, asked))
             payment.settle(
@@ -360,7 +364,7 @@ class QuestionRunner:
         if not self._open:
             raise DiscreetError("The session is closed. Open another one to ask again.")
 
-    def _require_delta(self, cost: Cost, owner: str) -> None:
+    def _require_delta(self, cost: Cost) -> None:
         """Refuse a loss with a delta where the budget can never have one."""
         loss, pure = cost.loss, isinstance(self.budget.budget, PureDP)
         has_delta = isinstance(loss, (ApproxDP, Composed)) and loss.delta
@@ -369,7 +373,7 @@ class QuestionRunner:
         if pure or (cost.delta and not loss <= self.budget.budget):
             rule = f"0 for the budget {self.budget.budget!r}"
             hint = "Open the session with an ApproxDP budget."
-            raise ParameterError(owner, "delta", rule, float(has_delta), hint)
+            raise ParameterError("delta", rule, float(has_delta), hint)
 
 
 def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> None:
@@ -386,7 +390,7 @@ def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -
         # raised out here, without the words of the database
         pass
     rule, hint = "one of which the database can answer this", "Ask again later, or about another."
-    raise ParameterError(inquiry.owner, "table", rule, Hidden("one of which it cannot"), hint)
+    raise ParameterError("table", rule, Hidden("one of which it cannot"), hint)
 
 
 def _both(one: Condition | None, other: Condition | None) -> Condition | None:

@@ -13,7 +13,6 @@ from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
-    ASKED,
     Candidates,
     Epsilon,
     Function,
@@ -93,7 +92,7 @@ class Select(Question):
     def check(self) -> None:
         if self.score_range is not None and (self.sensitivity is not None or self.monotonic):
             hint = "It replaces 'sensitivity' and 'monotonic'."
-            raise ParameterError(ASKED, "score_range", "given alone", self.score_range, hint)
+            raise ParameterError("score_range", "given alone", self.score_range, hint)
         scores = {label: self.score(label) for label in self.candidates}
         object.__setattr__(self, "_scores", scores)
         # refuses what is no score before there is a table
@@ -127,7 +126,7 @@ class Select(Question):
         )
 
         def answer(bits: Bits | None) -> Release:
-            added = add_up(table, unit, totals, ASKED)
+            added = add_up(table, unit, totals)
             return made.release(dict(zip(scores, added, strict=True)), bits=bits)
 
         def accuracy(failure: Fraction) -> Accuracy:
@@ -157,19 +156,19 @@ def _read_total(score: object, is_whole: Callable[[str], bool]) -> Total:
     if isinstance(score, Total):
         return score
     if hasattr(score, "_nodes"):
-        return total_of(score, is_whole, ASKED)
+        return total_of(score, is_whole)
     # A score that was computed already is private.
-    raise ParameterTypeError(ASKED, "score", _SCORES, Hidden(type_name(score)))
+    raise ParameterTypeError("score", _SCORES, Hidden(type_name(score)))
 
 
 def _require_fitting(total: Total, table: Table) -> None:
     """Refuse columns and conditions that do not fit the table."""
     if total.column is not None:
-        require_number(table, total.column, ASKED)
+        require_number(table, total.column)
     if total.written is not None:
-        read_where(total.written, ASKED, list(table.schema))
+        read_where(total.written, list(table.schema))
     if total.where is not None:
-        matching(total.where, table, ASKED)
+        matching(total.where, table)
 
 
 def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) -> list[Total]:
@@ -178,23 +177,21 @@ def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) ->
     up = all(each.rows[0] >= 0 for each in totals)
     if monotonic and not (up or down):
         hint = "Some rows may raise a score and others lower one: leave 'monotonic' out."
-        raise ParameterError(
-            ASKED, "monotonic", "True only where all terms have one sign", True, hint
-        )
+        raise ParameterError("monotonic", "True only where all terms have one sign", True, hint)
     half = most / 2 if name == "score_range" and not (up or down) else most
     low, high = (Fraction(0) if up else -half), (Fraction(0) if down else half)
     clipped = [each.within(low, high) for each in totals]
     if range_of_totals(clipped) <= 0:
-        raise ParameterError(ASKED, name, "at least one step of the score", float(most))
+        raise ParameterError(name, "at least one step of the score", float(most))
     return clipped
 
 
 def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
     if any(each.persons is None for each in totals):
         hint = "Or use discreet.total or discreet.row_count, which have bounds of their own."
-        raise ParameterTypeError(ASKED, "sensitivity", "given", None, hint)
+        raise ParameterTypeError("sensitivity", "given", None, hint)
     if monotonic:
         raise ParameterError(
-            ASKED, "monotonic", "left out where the scores have bounds of their own", True
+            "monotonic", "left out where the scores have bounds of their own", True
         )
     return totals

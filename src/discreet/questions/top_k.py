@@ -16,7 +16,6 @@ from discreet.mechanisms.histogram_top_k import NoisyUnknownList
 from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
 from discreet.privacy.parameters import Person
 from discreet.questions.kinds import (
-    ASKED,
     Candidates,
     ColumnName,
     Delta,
@@ -86,10 +85,10 @@ class TopK(Question):
     split: Separator | None = parameter(default=None)
 
     def check(self) -> None:
-        require_both(self.by, self.groups, ASKED)
+        require_both(self.by, self.groups)
         if self.candidates is not None and self.limit is not None:
             rule = "left out where there are candidates"
-            raise ParameterError(ASKED, "limit", rule, self.limit)
+            raise ParameterError("limit", rule, self.limit)
 
     def filled(self, facts: Mapping[str, Any]) -> Self:
         known = {name: fact for name, fact in facts.items() if name != "candidates"}
@@ -97,9 +96,9 @@ class TopK(Question):
         return super().filled(facts if self.limit is None else known)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
-        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-        items = read_items(table, self.column, self.split, owner)
-        most = read_cap(self.items_per_person, table, unit, items, owner)
+        table, unit = inquiry.table, inquiry.unit
+        items = read_items(table, self.column, self.split)
+        most = read_cap(self.items_per_person, table, unit, items)
         request = ListRequest(
             k=self.k,
             epsilon=self.epsilon,
@@ -111,11 +110,10 @@ class TopK(Question):
             method=self.method,
             with_counts=self.with_counts,
             price=inquiry.price(self.epsilon),
-            owner=owner,
         )
         if self.candidates is None:
             return self._unknown(inquiry, items, request)
-        labels = labels_for(table, items, self.candidates, owner)
+        labels = labels_for(table, items, self.candidates)
         # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
         moved = len(labels) if most is None else min(most, len(labels))
         made = replace(request, items_per_person=moved, candidates=len(labels)).make()
@@ -123,7 +121,7 @@ class TopK(Question):
         cost = list_cost(made, inquiry.rule)
 
         def answer(bits: Bits | None) -> Release:
-            cap = draw_cap(most, unit, read_bits(bits, owner))
+            cap = draw_cap(most, unit, read_bits(bits))
             counts = count_candidates(table, unit, items, labels, cap)
             release = released(made, counts, inquiry, bits)
             return replace(by_label(release, labels), loss=cost.loss)
@@ -140,12 +138,12 @@ class TopK(Question):
 
     def _unknown(self, inquiry: Inquiry, items: Items, request: ListRequest) -> Prepared:
         """The list without public candidates."""
-        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+        table, unit = inquiry.table, inquiry.unit
         made, most = make_unknown(request, self.limit), request.items_per_person
         picks = made.picked if isinstance(made, CountedSelection) else made
         if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:
-            raise ParameterError(owner, "limit", f"at most {_MOST:,}", self.limit)
-        require_names(table, items, owner)
+            raise ParameterError("limit", f"at most {_MOST:,}", self.limit)
+        require_names(table, items)
         # Of the items beyond the limit a threshold above the crowd needs the most frequent one
         # only; noise is for all that occur.
         wanted = picks.limit + 1 if isinstance(picks, UnknownDomainTopK) else None
@@ -153,7 +151,7 @@ class TopK(Question):
         query = None if capped else items_query(table, unit, items, wanted)
 
         def answer(bits: Bits | None) -> Release:
-            chance = read_bits(bits, owner)
+            chance = read_bits(bits)
             if query is not None and isinstance(made, UnknownDomainTopK):
                 found = query.columns()
                 counts = Counted(found[items.column].tolist(), found[COUNT_COLUMN])

@@ -214,7 +214,7 @@ def start_of_shuffle(choices: Sequence[int]) -> list[int]:
 _SYSTEM_BITS = SystemBits()
 
 
-def read_bits(bits: Any, owner: str) -> Chance:
+def read_bits(bits: Any) -> Chance:
     """The random effects of one call.
 
     bits: None for the system's generator. In a test or a simulation, a source of bits,
@@ -229,5 +229,5 @@ def read_bits(bits: Any, owner: str) -> Chance:
     # not `isinstance(bits, Bits)`, which would take a fifth of a small draw
     drawn = callable(getattr(bits, "draw", None)) and hasattr(bits, "seeded")
     if isinstance(bits, type) or not drawn:
-        raise ParameterTypeError(owner, "bits", "a source of random bits such as SeededBits", bits)
+        raise ParameterTypeError("bits", "a source of random bits such as SeededBits", bits)
     return Chance(bits)

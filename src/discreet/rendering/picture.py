@@ -179,7 +179,7 @@ class Picture:
         ending = os.path.splitext(file)[1].lower()
         if ending not in PICTURE_FORMATS:
             rule = f"a file whose name ends in one of {', '.join(PICTURE_FORMATS)}"
-            raise ParameterError("Picture.save", "file", rule, file)
+            raise ParameterError("file", rule, file, owner="Picture.save")
         content = self.png() if ending == ".png" else self.svg().encode()
         with open(file, "wb") as target:
             target.write(content)

@@ -56,14 +56,14 @@ class Running:
         """
         if self.host not in _LOOPBACK and self.name is None:
             hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
-            raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
+            raise ParameterError("--host", "this computer", self.host, hint, owner="discreet serve")
         if self.certificate is not None:
             try:
                 tls_context(self.certificate, self.private_key)
             except OSError:
                 rule = "a certificate in PEM form, with the private key that belongs to it"
                 raise ParameterError(
-                    "discreet serve", "--certificate", rule, self.certificate
+                    "--certificate", rule, self.certificate, owner="discreet serve"
                 ) from None
 
     def ledger_is_new(self) -> bool:
@@ -84,7 +84,7 @@ class Running:
                 hint = "Is a service running there already?" if taken else ""
                 wrong = ("--port", "free, and one that you may use", str(self.port), hint)
             name, rule, got, hint = wrong
-            raise ParameterError("discreet serve", name, rule, got, hint) from None
+            raise ParameterError(name, rule, got, hint, owner="discreet serve") from None
 
     @property
     def settings(self) -> Settings:

@@ -68,25 +68,25 @@ def _is_frame(labels: Any) -> bool:
     return hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1
 
 
-def read_labels(labels: Sequence[Any], name: str, owner: str) -> Labels:
+def read_labels(labels: Sequence[Any], name: str) -> Labels:
     """Each label once, none of them empty, at least one."""
     if not _is_iterable(labels):
-        raise ParameterTypeError(owner, name, "a list of labels", labels)
+        raise ParameterTypeError(name, "a list of labels", labels)
     if _is_frame(labels):
         hint = "Hand over one column of it, as a list."
-        raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
+        raise ParameterTypeError(name, "a list of labels", labels, hint)
     listed: Labels = listed_once(labels)
     if not listed:
-        raise ParameterError(owner, name, "at least one", Hidden("none"))
+        raise ParameterError(name, "at least one", Hidden("none"))
     try:
         different = len(set(listed))
     except TypeError:
-        raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
+        raise ParameterTypeError(name, "labels such as text and numbers", listed) from None
     # the usual case has no empty ones, and is told by its types
     if not listed.kinds <= {str, int} and any(map(_is_empty, listed)):
-        raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
+        raise ParameterError(name, "without an empty one", Hidden("an empty one"))
     if different != len(listed):
-        raise ParameterError(owner, name, "all different", Hidden("one twice"))
+        raise ParameterError(name, "all different", Hidden("one twice"))
     return listed
 
 
@@ -99,25 +99,23 @@ def _is_empty(label: Any) -> bool:
 
 
 def require_kind(
-    labels: Labels, column: str, kind: nw.dtypes.DType, owner: str, name: str = "candidates"
+    labels: Labels, column: str, kind: nw.dtypes.DType, name: str = "candidates"
 ) -> None:
     """Refuse candidates that can never be found in a column of this type, or that an
     engine would stumble over.
 
     name: of the parameter that has them.
     """
-    right, rule = _right_labels(column, kind, owner)
+    right, rule = _right_labels(column, kind)
     if (right is _is_text and _are_text(labels)) or (right is _is_number and _are_whole(labels)):
         return
     wrong = [label for label in labels if not right(label)]
     if wrong:
         # What was handed over may be a column of persons.
-        raise ParameterTypeError(owner, name, rule, Hidden(type_name(wrong[0])))
+        raise ParameterTypeError(name, rule, Hidden(type_name(wrong[0])))
 
 
-def _right_labels(
-    column: str, kind: nw.dtypes.DType, owner: str
-) -> tuple[Callable[[Any], bool], str]:
+def _right_labels(column: str, kind: nw.dtypes.DType) -> tuple[Callable[[Any], bool], str]:
     import narwhals as nw
 
     if kind in (nw.String, nw.Enum):
@@ -134,7 +132,7 @@ def _right_labels(
             "dates, as the column is",
         )
     rule = "a column of text, numbers, truth values or dates"
-    raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+    raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}")
 
 
 # A long list label by label takes longer than it takes to count its rows, so the usual ones
@@ -195,7 +193,7 @@ class PublicTable:
         return f"PublicTable(source={shown(self.source)}, column={self.column!r})"
 
 
-def count_public(public: Table, column: str, owner: str) -> int:
+def count_public(public: Table, column: str) -> int:
     """How many different candidates the public table has; at least one."""
     import narwhals as nw
 
@@ -205,11 +203,11 @@ def count_public(public: Table, column: str, owner: str) -> int:
         listed = run(public, lambda: _listed(public, column).select(nw.len().alias(COUNT)), [COUNT])
         ((size,),) = listed
     if not size:
-        raise ParameterError(owner, "candidates", "a table with at least one candidate", "none")
+        raise ParameterError("candidates", "a table with at least one candidate", "none")
     return int(size)
 
 
-def require_same(table: Table, items: Items, public: Table, label: str, owner: str) -> None:
+def require_same(table: Table, items: Items, public: Table, label: str) -> None:
     """Refuse candidates that cannot be compared with the items: an engine would cast,
     and fail on some row.
     """
@@ -219,8 +217,8 @@ def require_same(table: Table, items: Items, public: Table, label: str, owner: s
         got = f"{label}, of {kind_name(theirs)}"
         if kind_name(mine) == kind_name(theirs):
             got += " with other details"
-        raise ParameterTypeError(owner, "candidates", rule, got)
-    require_spelling(public, label, owner)
+        raise ParameterTypeError("candidates", rule, got)
+    require_spelling(public, label)
     try:
         with table.turn:
             if is_plain(table, items) and is_plain(public, Items(label)):
@@ -232,7 +230,7 @@ def require_same(table: Table, items: Items, public: Table, label: str, owner: s
             left.join(right, on=ITEM, how="left").collect_schema()
     except Exception:
         rule = "on the same connection as the table"
-        raise ParameterError(owner, "candidates", rule, label) from None
+        raise ParameterError("candidates", rule, label) from None
 
 
 def _listed(public: Table, column: str) -> nw.LazyFrame[Any]:

@@ -28,7 +28,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.tables.conditions import (
     DEEPEST,
     KEYWORDS,
@@ -66,7 +66,8 @@ _EXAMPLE = "such as \"country = 'DE' and age >= 18\""
 _ANNOUNCED = {"date": date, "timestamp": datetime}
 
 
-def parse_condition(text: str, *, owner: str = "parse_condition") -> Condition:
+@public_function("parse_condition")
+def parse_condition(text: str) -> Condition:
     """The condition on rows that a text means; its `columns` say what it looks at.
 
     text: comparisons with `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `between` and `is
@@ -80,15 +81,15 @@ def parse_condition(text: str, *, owner: str = "parse_condition") -> Condition:
     ['age', 'role']
     """
     if not isinstance(text, str):
-        raise ParameterTypeError(owner, "text", "a condition as text", text)
-    return condition_on(text, (), owner)
+        raise ParameterTypeError("text", "a condition as text", text)
+    return condition_on(text, ())
 
 
-def condition_on(text: str, columns: Collection[str], owner: str) -> Condition:
+def condition_on(text: str, columns: Collection[str]) -> Condition:
     """The condition that a text means on a table with these columns: a bare word that
     names one of them is no value, because two columns cannot be compared.
     """
-    return require_reasonable(_Parser(text, columns, owner).parse(), owner)
+    return require_reasonable(_Parser(text, columns).parse())
 
 
 Where = str | Condition
@@ -97,20 +98,20 @@ Where = str | Condition
 _RULE = "a condition on single rows: text, or made with discreet.column"
 
 
-def read_where(where: Any, owner: str, columns: Collection[str] = ()) -> Condition | None:
+def read_where(where: Any, columns: Collection[str] = ()) -> Condition | None:
     """The condition, whichever way it was written, on a table with these columns."""
     if where is None:
         return None
     if isinstance(where, str):
-        return condition_on(where, columns, owner)
+        return condition_on(where, columns)
     if isinstance(where, Condition):
-        return require_reasonable(where, owner)
+        return require_reasonable(where)
     hint = "For example \"age >= 30 and role = 'nurse'\"."
     if type(where).__name__ == "Expr":
         hint = "Write discreet.column('age') in the place of col('age')."
     elif callable(getattr(where, "to_list", None)) or hasattr(where, "__array__"):
         hint = "A column of truth values pairs rows by their position; say what must hold in a row."
-    raise ParameterTypeError(owner, "where", _RULE, where, hint)
+    raise ParameterTypeError("where", _RULE, where, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,8 @@ class _Token:
 class _Parser:
     """One text on its way to becoming a condition."""
 
-    def __init__(self, text: str, columns: Collection[str], owner: str) -> None:
-        self._text, self._columns, self._owner = text, columns, owner
+    def __init__(self, text: str, columns: Collection[str]) -> None:
+        self._text, self._columns = text, columns
         self._place = self._depth = 0
         if len(text) > _LONGEST:
             self._refuse(f"at most {_LONGEST:,} characters")
@@ -222,7 +223,7 @@ class _Parser:
         while self._take(","):
             values.append(self._value(","))
         self._require(")", "a closing parenthesis")
-        return Among(column, read_values(values, "where", self._owner))
+        return Among(column, read_values(values, "where"))
 
     def _between(self, column: str) -> Condition:
         low = self._value("between")
@@ -244,7 +245,7 @@ class _Parser:
                 f"quotes, '{token.text[:20]}', if that is text: columns cannot be compared with "
                 "each other"
             )
-        return read_value(value, "where", self._owner)
+        return read_value(value, "where")
 
     def _moment(self, kind: type[date], text: str) -> date:
         try:
@@ -277,7 +278,7 @@ class _Parser:
 
     def _refuse(self, missing: str) -> NoReturn:
         hint = f"It needs {missing}."
-        raise ParameterError(self._owner, "where", f"a condition {_EXAMPLE}", self._text, hint)
+        raise ParameterError("where", f"a condition {_EXAMPLE}", self._text, hint)
 
 
 _TRUTH = ("true", "false")

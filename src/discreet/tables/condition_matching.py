@@ -71,7 +71,7 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'")
 _TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
 
 
-def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
+def matching(condition: Condition, table: Table) -> nw.Expr:
     """The condition as an expression on the rows of this table; true or null or false for each.
 
     What the engine cannot even plan is refused here, before anything is charged. No row
@@ -81,7 +81,7 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
 
     try:
         with table.turn:
-            matched = compiled(condition, table, owner)
+            matched = compiled(condition, table)
             if table.frame.implementation.is_ibis():
                 # Only the database itself knows what it compares: an enumeration looks like text.
                 table.frame.head(0).filter(matched).select(nw.len()).collect()
@@ -92,13 +92,13 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
     except Exception:
         hint = f"The engine, {table.frame.implementation.name.lower()}, does not."
         rule = "one that the engine can compute"
-        raise ParameterError(owner, "where", rule, str(condition), hint) from None
+        raise ParameterError("where", rule, str(condition), hint) from None
     return matched
 
 
-def compiled(condition: Condition, table: Table, owner: str) -> nw.Expr:
+def compiled(condition: Condition, table: Table) -> nw.Expr:
     """The same of a condition that the engine is known to plan."""
-    return _Matcher(table, owner).match(condition, negated=False)
+    return _Matcher(table).match(condition, negated=False)
 
 
 def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
@@ -116,10 +116,10 @@ def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
 
 
 class _Matcher:
-    """From conditions to expressions, for one table; `owner` is named in refusals."""
+    """From conditions to expressions, for one table."""
 
-    def __init__(self, table: Table, owner: str) -> None:
-        self._table, self._owner = table, owner
+    def __init__(self, table: Table) -> None:
+        self._table = table
 
     def match(self, condition: Condition, *, negated: bool) -> nw.Expr:
         if isinstance(condition, Not):
@@ -151,7 +151,7 @@ class _Matcher:
             )
 
     def _kind(self, column: str) -> nw.dtypes.DType:
-        kind = self._table.schema[self._table.require(column, "where", self._owner)]
+        kind = self._table.schema[self._table.require(column, "where")]
         native = _QUOTED.sub("", native_kind(self._table, column))
         if native == "JSON":
             # It looks like text, but constants would be read as JSON, and fail on some row.
@@ -318,7 +318,7 @@ class _Matcher:
 
     def _refuse(self, rule: str, column: str, got: object) -> NoReturn:
         named = got if isinstance(got, (str, bool)) else str(got)
-        raise ParameterError(self._owner, "where", f"{rule} for the column {column!r}", named)
+        raise ParameterError("where", f"{rule} for the column {column!r}", named)
 
 
 def _signed(cell: nw.Expr, sign: Sign, value: object) -> nw.Expr:

@@ -22,7 +22,7 @@ from typing import Literal, NoReturn
 
 import numpy as np
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.literals import Closed
 
 Sign = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -61,11 +61,11 @@ class Condition:
 
     def __bool__(self) -> NoReturn:
         raise ParameterTypeError(
-            "a condition",
             "and",
             "written as & (or: |, not: ~), with each comparison in parentheses",
             "a truth value",
             "A chain such as 30 <= age < 50 is is_between(30, 50, closed='left').",
+            owner="a condition",
         )
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class Column:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or not name:
-            raise ParameterTypeError("column", "name", "the name of a column", name)
+            raise ParameterTypeError("name", "the name of a column", name, owner="column")
         self._name = name
 
     def __repr__(self) -> str:
@@ -232,14 +232,16 @@ class Column:
 
     def is_in(self, values: Iterable[object]) -> Condition:
         """Whether a cell is one of these public values."""
-        return Among(self._name, read_values(values, "values", repr(self)))
+        with called_as(repr(self)):
+            return Among(self._name, read_values(values, "values"))
 
     def is_between(self, low: object, high: object, *, closed: Closed = "both") -> Condition:
         """Whether a cell is from `low` to `high`; closed: which of the two belong to it."""
         if closed not in _CLOSED:
             rule = "one of " + ", ".join(map(repr, _CLOSED))
-            raise ParameterError(repr(self), "closed", rule, closed)
-        bounds = [read_value(value, "bounds", repr(self)) for value in (low, high)]
+            raise ParameterError("closed", rule, closed, owner=repr(self))
+        with called_as(repr(self)):
+            bounds = [read_value(value, "bounds") for value in (low, high)]
         return between(self._name, *bounds, closed=closed)
 
     def is_null(self) -> Condition:
@@ -247,7 +249,8 @@ class Column:
         return Empty(self._name)
 
     def _compare(self, sign: Sign, value: object) -> Condition:
-        return Compare(self._name, sign, read_value(value, "value", repr(self)))
+        with called_as(repr(self)):
+            return Compare(self._name, sign, read_value(value, "value"))
 
 
 def column(name: str) -> Column:
@@ -299,7 +302,7 @@ def days_within(
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def require_reasonable(condition: Condition, owner: str) -> Condition:
+def require_reasonable(condition: Condition) -> Condition:
     """Refuse a condition that is too large for every engine to plan."""
     try:
         deepest, comparisons = condition.depth(), sum(1 for _ in condition.comparisons())
@@ -307,16 +310,14 @@ def require_reasonable(condition: Condition, owner: str) -> Condition:
         deepest, comparisons = DEEPEST + 1, 0
     if deepest > DEEPEST + 1:
         rule = f"at most {DEEPEST} conditions inside of each other"
-        raise ParameterError(owner, "where", rule, "more")
+        raise ParameterError("where", rule, "more")
     if comparisons > MOST_COMPARISONS:
         rule = f"of at most {MOST_COMPARISONS} comparisons"
-        raise ParameterError(
-            owner, "where", rule, comparisons, "For many values of one column use 'in'."
-        )
+        raise ParameterError("where", rule, comparisons, "For many values of one column use 'in'.")
     return condition
 
 
-def read_value(value: object, name: str, owner: str) -> Value:
+def read_value(value: object, name: str) -> Value:
     """A public value as the tree holds it: exact, or refused."""
     if isinstance(value, np.datetime64):
         # Nanoseconds have no time in Python: they would become a number.
@@ -324,27 +325,27 @@ def read_value(value: object, name: str, owner: str) -> Value:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return _text(value, name, owner)
+        return _text(value, name)
     if isinstance(value, (bool, date)):
         return value
     if isinstance(value, (int, float, Decimal, Fraction)):
-        return _number(value, name, owner)
+        return _number(value, name)
     hint = "A condition compares a column with public values, not with other columns or rows."
     if value is None:
         hint = "An empty cell is found by is_null(), or by 'is null'."
-    raise ParameterTypeError(owner, name, _VALUES, value, hint)
+    raise ParameterTypeError(name, _VALUES, value, hint)
 
 
-def read_values(values: Iterable[object], name: str, owner: str) -> tuple[Value, ...]:
+def read_values(values: Iterable[object], name: str) -> tuple[Value, ...]:
     """Public values, each once, at least one, all of one kind."""
     if not isinstance(values, (list, tuple, set, frozenset, range)):
-        raise ParameterTypeError(owner, name, "a list of public values", values)
+        raise ParameterTypeError(name, "a list of public values", values)
     if not 1 <= len(values) <= MOST_VALUES:
-        raise ParameterError(owner, name, f"1 to {MOST_VALUES} values", len(values))
-    every = [read_value(value, name, owner) for value in values]
+        raise ParameterError(name, f"1 to {MOST_VALUES} values", len(values))
+    every = [read_value(value, name) for value in values]
     # Before equal ones are made one: True is equal to 1, and not the same value.
     if len({_kind(value) for value in every}) > 1:
-        raise ParameterTypeError(owner, name, "values of one kind", "several kinds")
+        raise ParameterTypeError(name, "values of one kind", "several kinds")
     read = tuple(dict.fromkeys(every))
     # The order of a set is not the same tomorrow.
     return tuple(sorted(read, key=written)) if isinstance(values, (set, frozenset)) else read
@@ -354,7 +355,7 @@ def _kind(value: Value) -> type:
     return next(kind for kind in (bool, str, Fraction, datetime, date) if isinstance(value, kind))
 
 
-def _text(value: str, name: str, owner: str) -> str:
+def _text(value: str, name: str) -> str:
     """Text that every engine can hold: without half of a surrogate pair, without the
     character 0.
     """
@@ -363,30 +364,28 @@ def _text(value: str, name: str, owner: str) -> str:
     except UnicodeEncodeError:
         plain = False
     if not plain:
-        raise ParameterError(
-            owner, name, "text without the character 0 or half characters", "another"
-        )
+        raise ParameterError(name, "text without the character 0 or half characters", "another")
     return value
 
 
-def _number(value: int | float | Decimal | Fraction, name: str, owner: str) -> Fraction:
+def _number(value: int | float | Decimal | Fraction, name: str) -> Fraction:
     """The number that was written: a float means the decimal that it prints as."""
     # As a float, a decimal of 1e999 would be infinite, and a signalling NaN an error of its own.
     infinite = isinstance(value, Decimal) and not value.is_finite()
     if infinite or (isinstance(value, float) and not math.isfinite(value)):
-        raise ParameterError(owner, name, "a finite number", value)
+        raise ParameterError(name, "a finite number", value)
     # A decimal such as 1e999999999 would fill the memory with zeros.
     if isinstance(value, Decimal) and abs(value.adjusted()) > _FINEST:
-        raise ParameterError(owner, name, "a number up to 1e300", "another")
+        raise ParameterError(name, "a number up to 1e300", "another")
     exact = Fraction(repr(value)) if type(value) is float else Fraction(value)
     if abs(exact) > _LARGEST or exact.denominator.bit_length() > 4 * _FINEST:
-        raise ParameterError(owner, name, "a number up to 1e300", "another")
+        raise ParameterError(name, "a number up to 1e300", "another")
     return exact
 
 
 def _condition(other: object) -> Condition:
     if not isinstance(other, Condition):
-        raise ParameterTypeError("a condition", "other", "a condition", other)
+        raise ParameterTypeError("other", "a condition", other, owner="a condition")
     return other
 
 

@@ -32,30 +32,30 @@ _KEY_BITS = 256
 _WHOLE = 2**53
 
 
-def read_cap(items: int | None, table: Table, unit: Unit, asked: Items, owner: str) -> int | None:
+def read_cap(items: int | None, table: Table, unit: Unit, asked: Items) -> int | None:
     """How many different items of one person count, if that is bounded.
 
     A row that is protected by itself has one item, unless its cell is a ballot.
     """
 
     name = "items_per_person"
-    items = None if items is None else _count(items, name, owner)
+    items = None if items is None else _count(items, name)
     if isinstance(unit, OneRow) and asked.is_ballot(table):
         if items is not None:
             rule = "left out where a row is protected by itself and a cell holds several items"
-            raise ParameterError(owner, name, rule, items)
+            raise ParameterError(name, rule, items)
         return None
     if isinstance(unit, OneRow):
         if items not in (None, 1):
             rule = "1, or left out, where each row is protected by itself"
-            raise ParameterError(owner, name, rule, items)
+            raise ParameterError(name, rule, items)
         return 1
     if items is not None:
-        _require_written(items, name, table, unit.column, owner)
+        _require_written(items, name, table, unit.column)
     return items
 
 
-def _require_written(got: int, name: str, table: Table, column: str, owner: str) -> None:
+def _require_written(got: int, name: str, table: Table, column: str) -> None:
     """Refuse persons that an engine cannot write as text to be hashed."""
     import narwhals as nw
 
@@ -65,9 +65,9 @@ def _require_written(got: int, name: str, table: Table, column: str, owner: str)
         # Engines cannot write every day, time or byte as text.
         rule = "left out where a person is not text or a number"
         hint = f"The column {column!r} is of {kind_name(kind)}."
-        raise ParameterTypeError(owner, name, rule, got, hint)
+        raise ParameterTypeError(name, rule, got, hint)
     # Which of two spellings of one person is hashed may hang on the order of rows.
-    require_spelling(table, column, owner)
+    require_spelling(table, column)
 
 
 _WHICH = (
@@ -80,53 +80,47 @@ MOST = 1_000_000
 """The most rows or items of one person that can count."""
 
 
-def _count(value: int, name: str, owner: str) -> int:
-    if count(value, name, owner) > MOST:
-        raise ParameterError(owner, name, f"at most {MOST:,}", value)
+def _count(value: int, name: str) -> int:
+    if count(value, name) > MOST:
+        raise ParameterError(name, f"at most {MOST:,}", value)
     return int(value)
 
 
 _SEVERAL = "Or say how many rows of each person count: rows_per_person=3."
 
 
-def read_rule(rule: PersonRule | None, unit: Unit, owner: str) -> PersonRule | None:
+def read_rule(rule: PersonRule | None, unit: Unit) -> PersonRule | None:
     """Which of a person's values counts. A row that is protected by itself has one."""
-    return stated_rule(rule, PERSON_RULES, _WHICH, unit, owner)
+    return stated_rule(rule, PERSON_RULES, _WHICH, unit)
 
 
-def stated_rule(
-    rule: Word | None, allowed: tuple[Word, ...], hint: str, unit: Unit, owner: str
-) -> Word | None:
+def stated_rule(rule: Word | None, allowed: tuple[Word, ...], hint: str, unit: Unit) -> Word | None:
     """What becomes of several rows of one person; there is no default."""
     if isinstance(unit, OneRow):
         if rule is not None:
-            raise ParameterError(
-                owner, "rule", "left out where each row is protected by itself", rule
-            )
+            raise ParameterError("rule", "left out where each row is protected by itself", rule)
         return None
     if rule is None:
-        raise ParameterTypeError(
-            owner, "rule", "given where a person can have several rows", None, hint
-        )
-    return choice(rule, allowed, "rule", owner)
+        raise ParameterTypeError("rule", "given where a person can have several rows", None, hint)
+    return choice(rule, allowed, "rule")
 
 
 def read_rows(
-    rule: PersonRule | None, rows: int | None, table: Table, unit: Unit, owner: str
+    rule: PersonRule | None, rows: int | None, table: Table, unit: Unit
 ) -> tuple[PersonRule | None, int | None]:
     """The same for questions that can also count several rows of each person: the rule,
     or how many.
     """
     if rows is None:
-        return stated_rule(rule, PERSON_RULES, f"{_WHICH} {_SEVERAL}", unit, owner), None
+        return stated_rule(rule, PERSON_RULES, f"{_WHICH} {_SEVERAL}", unit), None
     name = "rows_per_person"
     if isinstance(unit, OneRow):
         rule_text = "left out where each row is protected by itself"
-        raise ParameterError(owner, name, rule_text, rows)
+        raise ParameterError(name, rule_text, rows)
     if rule is not None:
-        raise ParameterError(owner, name, "left out where there is a rule", rows)
-    rows = _count(rows, name, owner)
-    _require_written(rows, name, table, unit.column, owner)
+        raise ParameterError(name, "left out where there is a rule", rows)
+    rows = _count(rows, name)
+    _require_written(rows, name, table, unit.column)
     return None, rows
 
 

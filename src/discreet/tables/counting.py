@@ -336,17 +336,17 @@ def _fits(label: Decimal, kind: Any) -> bool:
     return bool(-exponent <= kind.scale and len(digits) + exponent <= whole)
 
 
-def require_person(table: Table, column: str, owner: str) -> None:
+def require_person(table: Table, column: str) -> None:
     """Refuse a column that cannot say whose row it is, or that can say it in two ways."""
     import narwhals as nw
 
-    kind = table.schema[table.require(column, "unit", owner)]
+    kind = table.schema[table.require(column, "unit")]
     several = kind == nw.Unknown and not _is_uuid(table, column)
     # an engine takes a month for 30 days, and would make one person of two
     several = several or native_kind(table, column).startswith(("JSON", "INTERVAL"))
     if kind.is_nested() or several:
         rule = "a column with one plain value in each row"
-        raise ParameterTypeError(owner, "unit", rule, f"{column}, of {kind_name(kind)}")
+        raise ParameterTypeError("unit", rule, f"{column}, of {kind_name(kind)}")
 
 
 def _is_uuid(table: Table, column: str) -> bool:
@@ -354,7 +354,7 @@ def _is_uuid(table: Table, column: str) -> bool:
     return native_kind(table, column).upper() == "UUID"
 
 
-def require_names(table: Table, items: Items, owner: str) -> None:
+def require_names(table: Table, items: Items) -> None:
     """Refuse items that Python cannot name whatever they are: a date can be infinite in
     an engine.
     """
@@ -364,7 +364,7 @@ def require_names(table: Table, items: Items, owner: str) -> None:
     if not (kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
         hint = "Give candidates, or make it text."
         rule = "a column of text, numbers or truth values where there are no candidates"
-        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
+        raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 
 def only(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:

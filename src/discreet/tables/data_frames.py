@@ -28,7 +28,6 @@ _FEW_CELLS = 1_000_000
 def as_relation(
     frame: nw.DataFrame[Any],
     connection: duckdb.DuckDBPyConnection,
-    owner: str,
     lists: frozenset[str] = frozenset(),
 ) -> duckdb.DuckDBPyRelation:
     """A data frame in memory as DuckDB sees it.
@@ -38,8 +37,8 @@ def as_relation(
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading data frames", "tables")
     if not frame.columns:
-        raise ParameterError(owner, "table", "a table with columns", "one without")
-    require_different([str(name) for name in frame.columns], owner, "table")
+        raise ParameterError("table", "a table with columns", "one without")
+    require_different([str(name) for name in frame.columns], "table")
     try:
         arrow = _as_arrow(frame)
         for name in sorted(lists):
@@ -52,7 +51,6 @@ def as_relation(
     ):
         pass
     raise ParameterTypeError(
-        owner,
         "table",
         "made of columns that Arrow and DuckDB can hold",
         type(frame.to_native()).__name__,
@@ -80,7 +78,7 @@ def without_rows(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[A
 
 
 def unread_columns(
-    empty: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str
+    empty: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection
 ) -> frozenset[str]:
     """The columns of a Polars frame that Arrow or DuckDB has no type for, such as Python
     objects and numbers of 128 bits.
@@ -93,7 +91,7 @@ def unread_columns(
         if any("Object" in str(kind) for kind in columns.schema.values()):
             return False
         try:
-            as_relation(columns, connection, owner)
+            as_relation(columns, connection)
         except ParameterTypeError:
             return False
         return True

@@ -82,12 +82,10 @@ def read_time_limit(value: Number | None, brake: Cancellation | None) -> float |
     """The seconds that a question may take, or a refusal where nothing could stop it."""
     if value is None:
         return None
-    seconds = positive(
-        exact_decimal(value, "time_limit", "Session"), value, "time_limit", "Session"
-    )
+    seconds = positive(exact_decimal(value, "time_limit"), value, "time_limit")
     if brake is None:
         rule = "left out where the engine cannot be stopped"
-        raise ParameterError("Session", "time_limit", rule, value, _HINT)
+        raise ParameterError("time_limit", rule, value, _HINT)
     # longer than this no thread can wait
     return min(nearest_float(seconds), threading.TIMEOUT_MAX)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.tables.delimited import Format
 from discreet.tables.lines import (
     ENCODINGS,
@@ -53,6 +53,7 @@ class NoTableError(LookupError):
     """A DuckDB file has no table or view of this name."""
 
 
+@public_class
 @dataclass(frozen=True, slots=True)
 class CsvFile:
     """A CSV file, or many by a pattern, and how it is written. Takes the place of a path.
@@ -87,21 +88,19 @@ class CsvFile:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, Path)):
-            raise ParameterTypeError("CsvFile", "path", "a path", type(self.path).__name__)
+            raise ParameterTypeError("path", "a path", type(self.path).__name__)
         if self.separator is not None and not _is_separator(self.separator):
             rule = "one character that is no quote, no line break and not the character 0"
-            raise ParameterError("CsvFile", "separator", rule, self.separator)
+            raise ParameterError("separator", rule, self.separator)
         if read_encoding(self.encoding) is None:
-            raise ParameterError(
-                "CsvFile", "encoding", f"one of {', '.join(ENCODINGS)}", self.encoding
-            )
+            raise ParameterError("encoding", f"one of {', '.join(ENCODINGS)}", self.encoding)
         if self.decimal not in DECIMALS:
-            raise ParameterError("CsvFile", "decimal", 'a point "." or a comma ","', self.decimal)
+            raise ParameterError("decimal", 'a point "." or a comma ","', self.decimal)
         for name in ("multiline", "quoted"):
             if not isinstance(getattr(self, name), bool):
-                raise ParameterTypeError("CsvFile", name, "True or False", getattr(self, name))
+                raise ParameterTypeError(name, "True or False", getattr(self, name))
         if self.multiline and not self.quoted:
-            raise ParameterError("CsvFile", "multiline", "False where quoted is False", True)
+            raise ParameterError("multiline", "False where quoted is False", True)
 
     @property
     def form(self) -> Format:
@@ -112,6 +111,7 @@ class CsvFile:
         return Format(separator, encoding, self.multiline, self.quoted, self.decimal)
 
 
+@public_class
 @dataclass(frozen=True, slots=True)
 class JsonFile:
     """A file of JSON lines, or many by a pattern, and its columns. Takes the place of a path.
@@ -131,16 +131,16 @@ class JsonFile:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, Path)):
-            raise ParameterTypeError("JsonFile", "path", "a path", type(self.path).__name__)
+            raise ParameterTypeError("path", "a path", type(self.path).__name__)
         if self.columns is None:
             return
         listed = isinstance(self.columns, (list, tuple))
         if not listed or not all(isinstance(name, str) and name for name in self.columns):
             got = type(self.columns).__name__
-            raise ParameterTypeError("JsonFile", "columns", "a list of names", got)
+            raise ParameterTypeError("columns", "a list of names", got)
         if not self.columns or len(set(map(str.lower, self.columns))) < len(self.columns):
             rule = "at least one name, and all different, not only by capitals"
-            raise ParameterError("JsonFile", "columns", rule, list(self.columns))
+            raise ParameterError("columns", rule, list(self.columns))
         object.__setattr__(self, "columns", tuple(self.columns))
 
 
@@ -161,7 +161,7 @@ def ending_of(path: str) -> str:
     return (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
 
 
-def require_local(path: str, owner: str) -> None:
+def require_local(path: str) -> None:
     """Refuse a URL. DuckDB would look for an extension that downloads, and a URL may
     have a password.
     """
@@ -173,7 +173,7 @@ def require_local(path: str, owner: str) -> None:
             if scheme in ("postgresql", "postgres", "mysql", "bigquery", "snowflake")
             else _NETWORK
         )
-        raise ParameterError(owner, "table", "a path on this machine", f"{scheme}://...", hint)
+        raise ParameterError("table", "a path on this machine", f"{scheme}://...", hint)
 
 
 def from_anywhere(source: Any) -> Any:

@@ -84,27 +84,27 @@ class Groups:
         return rows.filter(nw.col(_FIRST) == _OWN)
 
 
-def require_both(by: str | None, groups: Sequence[Any] | None, owner: str) -> None:
+def require_both(by: str | None, groups: Sequence[Any] | None) -> None:
     """Refuse a column of groups without groups, and the other way round."""
     for name, value, other, given in (("by", by, "groups", groups), ("groups", groups, "by", by)):
         if value is None and given is not None:
             hint = "The groups must be public: nothing in the data may decide which there are."
-            raise ParameterTypeError(owner, name, f"given with '{other}'", None, hint)
+            raise ParameterTypeError(name, f"given with '{other}'", None, hint)
 
 
-def read_groups(table: Table, by: str | None, groups: Sequence[Any] | None, owner: str) -> Groups:
+def read_groups(table: Table, by: str | None, groups: Sequence[Any] | None) -> Groups:
     """The groups of a question: a column, and public labels."""
-    require_both(by, groups, owner)
+    require_both(by, groups)
     assert by is not None
     assert groups is not None
-    items = read_items(table, by, None, owner)
+    items = read_items(table, by, None)
     # a cell that holds a list belongs to no group, where cells may be anything
     if items.is_ballot(replace(table, listed=table.listed - {by})):
-        raise ParameterTypeError(owner, "by", "a column with one plain value in each row", by)
-    labels = read_labels(groups, "groups", owner)
-    require_kind(labels, by, items.kind(table), owner, "groups")
+        raise ParameterTypeError("by", "a column with one plain value in each row", by)
+    labels = read_labels(groups, "groups")
+    require_kind(labels, by, items.kind(table), "groups")
     if len(labels) > _MOST:
-        raise ParameterError(owner, "groups", f"at most {_MOST:,}", len(labels))
+        raise ParameterError("groups", f"at most {_MOST:,}", len(labels))
     return Groups(items=items, labels=labels)
 
 
@@ -114,7 +114,7 @@ def prepare_groups(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> 
     Privacy: one person's rows are in one group: docs/proofs/histograms.md#groups.
     """
     table, unit = inquiry.table, inquiry.unit
-    groups = read_groups(table, inquiry.by, inquiry.groups, inquiry.owner)
+    groups = read_groups(table, inquiry.by, inquiry.groups)
     every = [
         prepare(replace(inquiry, table=groups.of(table, unit, place)))
         for place in range(len(groups.labels))

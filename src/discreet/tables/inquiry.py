@@ -69,11 +69,6 @@ class Inquiry:
     by: str | None = None
     groups: Sequence[Any] | None = None
 
-    @property
-    def owner(self) -> str:
-        """The method that was called, for error messages."""
-        return f"Session.{self.what}"
-
     def price(self, epsilon: Fraction) -> Price:
         """What an epsilon buys in the budget that pays."""
         return Price(self.rule, epsilon)
@@ -251,7 +246,7 @@ _sources: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 def _number(value: Any) -> str:
     try:
-        return str(exact_decimal(value, "value", "question"))
+        return str(exact_decimal(value, "value"))
     except (ValueError, TypeError):
         # an infinity or a NaN, which a condition may name
         return repr(float(value))

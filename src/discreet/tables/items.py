@@ -86,15 +86,15 @@ def _within_floats(value: nw.Expr) -> nw.Expr:
     return nw.when(tiny).then(0).otherwise(value)
 
 
-def require_number(table: Table, column: str, owner: str) -> None:
+def require_number(table: Table, column: str) -> None:
     """Refuse a column that can have no numbers in it."""
     import narwhals as nw
 
-    kind = table.schema[table.require(column, "column", owner)]
+    kind = table.schema[table.require(column, "column")]
     if not (kind == nw.String or kind.is_numeric()):
         got = f"{column}, of {kind_name(kind)}"
-        raise ParameterTypeError(owner, "column", "a column of numbers or of text", got)
-    require_spelling(table, column, owner)
+        raise ParameterTypeError("column", "a column of numbers or of text", got)
+    require_spelling(table, column)
 
 
 def kind_name(kind: nw.dtypes.DType) -> str:
@@ -155,22 +155,22 @@ _OF_JSON = re.compile(r"JSON(\[\d*\])*")
 _HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
 
 
-def require_spelling(table: Table, column: str, owner: str) -> None:
+def require_spelling(table: Table, column: str) -> None:
     """Refuse a column of text, or of lists of text, in which two different texts can be equal."""
     if _OF_JSON.fullmatch(native_kind(table, column)):
         # It looks like text, but candidates would be read as JSON, and fail on some row.
         rule, got = "made text in a query first where it is of JSON", column
-        raise ParameterTypeError(owner, "column", rule, got)
+        raise ParameterTypeError("column", rule, got)
     if column in table.plain or not _is_of_text(table.schema[column]):
         return
     with table.turn:
         confused = _confuses(table, column)
     if confused is None:
         rule, hint = "text whose collation the engine can be asked for", "Ask again later."
-        raise ParameterError(owner, "column", rule, column, hint)
+        raise ParameterError("column", rule, column, hint)
     if confused:
         rule, hint = "without a collation in which different texts are equal", _HINT
-        raise ParameterTypeError(owner, "column", rule, column, hint)
+        raise ParameterTypeError("column", rule, column, hint)
     table.plain.add(column)
 
 
@@ -338,39 +338,39 @@ def with_person(rows: nw.LazyFrame[Any], table: Table, unit: Unit) -> nw.LazyFra
     return rows.filter(~nw.col(PERSON).is_nan()) if table.schema[unit.column].is_float() else rows
 
 
-def read_items(table: Table, column: str, split: str | None, owner: str) -> Items:
+def read_items(table: Table, column: str, split: str | None) -> Items:
     """The items of this column, or a refusal where a cell cannot be looked into."""
     import narwhals as nw
 
-    kind = table.schema[table.require(column, "column", owner)]
+    kind = table.schema[table.require(column, "column")]
     if split is not None:
-        _require_split(split, kind, owner)
+        _require_split(split, kind)
     items = Items(column, split)
     if isinstance(kind, nw.List):
-        _require_simple(items.kind(table), column, owner)
+        _require_simple(items.kind(table), column)
     else:
-        _require_comparable(kind, column, owner)
-    require_spelling(table, column, owner)
+        _require_comparable(kind, column)
+    require_spelling(table, column)
     return items
 
 
-def read_split(split: Any, name: str, owner: str) -> str:
+def read_split(split: Any, name: str) -> str:
     """The character between the items of a cell."""
     if not isinstance(split, str) or split not in _SPLITS:
-        raise ParameterTypeError(owner, name, f"one of the characters {_SHOWN}", split)
+        raise ParameterTypeError(name, f"one of the characters {_SHOWN}", split)
     return split
 
 
-def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
+def _require_split(split: str, kind: nw.dtypes.DType) -> None:
     import narwhals as nw
 
-    read_split(split, "split", owner)
+    read_split(split, "split")
     if kind not in (nw.String, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
-        raise ParameterError(owner, "split", "left out where the column is not text", got)
+        raise ParameterError("split", "left out where the column is not text", got)
 
 
-def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
+def _require_comparable(kind: nw.dtypes.DType, column: str) -> None:
     """Refuse cells that an engine cannot compare with every candidate: it would fail on
     some row.
     """
@@ -380,10 +380,10 @@ def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     if not known or kind == nw.UInt128:
         rule = "a column of text, numbers of at most 64 bits, truth values or dates"
         hint = "Make it a column of days first." if kind == nw.Datetime else ""
-        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
+        raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 
-def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:
+def _require_simple(kind: nw.dtypes.DType, column: str) -> None:
     """Refuse lists whose items engines compare in different ways, such as 0.0 and -0.0."""
     import narwhals as nw
 
@@ -391,4 +391,4 @@ def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     if not simple or kind == nw.UInt128:
         rule = "lists of text, whole numbers, days or truth values, if it has lists"
         got = f"{column}, of lists of {kind_name(kind)}"
-        raise ParameterTypeError(owner, "column", rule, got)
+        raise ParameterTypeError("column", rule, got)

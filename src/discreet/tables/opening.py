@@ -76,9 +76,7 @@ class _Anything(set[str]):
         return True
 
 
-def open_table(
-    source: Any, owner: str, *, table: str | None = None, beside: Table | None = None
-) -> Table:
+def open_table(source: Any, *, table: str | None = None, beside: Table | None = None) -> Table:
     """Make a table of a path, a glob, a CsvFile, a data frame, a relation or a database table.
 
     table: the name of the table in a DuckDB file.
@@ -90,10 +88,10 @@ def open_table(
     empty_caches_at_exit()
     if _is_foreign(source):
         with TURN:
-            return _open(source, owner, table, beside)
+            return _open(source, table, beside)
     # anything else gets a connection of its own, or that of the table that it is joined with
     with nullcontext() if beside is None else beside.turn:
-        opened = _open(source, owner, table, beside)
+        opened = _open(source, table, beside)
     if beside is not None:
         return replace(opened, lock=beside.lock, plans=beside.plans)
     if opened.connection is None:
@@ -109,26 +107,26 @@ def _is_foreign(source: Any) -> bool:
     return type(native).__module__.partition(".")[0] in ("duckdb", "_duckdb")
 
 
-def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> Table:
+def _open(source: Any, table: str | None, beside: Table | None) -> Table:
     if isinstance(source, (str, Path, CsvFile, JsonFile)):
-        opened = _open_file(source, owner, table, beside)
+        opened = _open_file(source, table, beside)
     elif table is not None:
         rule = "left out where the table is not a database file"
-        raise ParameterError(owner, "table_name", rule, table)
+        raise ParameterError("table_name", rule, table)
     else:
-        opened = _open_frame(source, owner, beside)
+        opened = _open_frame(source, beside)
     lazy = opened.frame
-    require_foreign(opened.schema, "table", owner)
+    require_foreign(opened.schema, "table")
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading tables", "tables")
     require("pyarrow")
     if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
-        raise ParameterError(owner, "candidates", rule, lazy.implementation.name)
+        raise ParameterError("candidates", rule, lazy.implementation.name)
     return opened
 
 
-def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
+def _open_frame(source: Any, beside: Table | None) -> Table:
     """A data frame, a relation or a database table."""
     import narwhals as nw
 
@@ -140,20 +138,20 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     except (TypeError, ValueError):
         # not a table at all, or one with two columns of the same name
         hint = _frame_hint(source)
-        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__, hint) from None
+        raise ParameterTypeError("table", _KINDS, type(source).__name__, hint) from None
     if isinstance(frame, nw.DataFrame) or frame.implementation.is_polars():
         connection = connection or connect("Reading data frames")
         read = _of_polars if frame.implementation.is_polars() else _of_frame
-        return read(frame, connection, owner)
+        return read(frame, connection)
     if frame.implementation.name not in _LAZY:
         # Narwhals knows more engines than were ever shown hostile rows
-        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__)
+        raise ParameterTypeError("table", _KINDS, type(source).__name__)
     try:
         lazy = with_valid_cells(frame.lazy())
         schema = dict(lazy.collect_schema())
         native = lazy.to_native()
         if lazy.implementation.is_ibis() and is_postgresql(native):
-            schema = read_kinds(native, schema, owner)
+            schema = read_kinds(native, schema)
         far = far_columns(native) if lazy.implementation.is_duckdb() else frozenset()
         return Table(lazy, schema, connection, unread=far)
     except ParameterError:
@@ -161,7 +159,7 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     except Exception:
         # names that Spark cannot tell apart, or a type that Narwhals cannot name
         rule = "made of columns with different names and known types"
-        raise ParameterTypeError(owner, "table", rule, type(source).__name__, _COLUMNS) from None
+        raise ParameterTypeError("table", rule, type(source).__name__, _COLUMNS) from None
 
 
 def _frame_hint(source: Any) -> str:
@@ -184,7 +182,7 @@ def _has_twins(source: Any) -> bool:
     return getattr(names, "is_unique", None) is False
 
 
-def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> Table:
+def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection) -> Table:
     """A data frame in memory, as DuckDB sees it."""
     import narwhals as nw
 
@@ -198,7 +196,7 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
 
     @cache
     def loader(lists: frozenset[str]) -> nw.LazyFrame[Any]:
-        return as_frame(as_relation(frame, connection, owner, lists))
+        return as_frame(as_relation(frame, connection, lists))
 
     opened = _of_relation(loader(frozenset()).to_native(), connection)
     # Arrow knows no collations
@@ -208,7 +206,6 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
 def _of_polars(
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any],
     connection: duckdb.DuckDBPyConnection,
-    owner: str,
 ) -> Table:
     """A frame of Polars. A lazy one may fail because of a row, so the first question that
     is paid for collects it.
@@ -217,7 +214,7 @@ def _of_polars(
 
     known = frame.collect_schema()
     empty = without_rows(frame)
-    unread = unread_columns(empty, connection, owner)
+    unread = unread_columns(empty, connection)
     if unread:
         read = [nw.nth(place) for place, name in enumerate(known) if name not in unread]
         frame, empty = frame.select(*read), empty.select(*read)
@@ -227,38 +224,38 @@ def _of_polars(
         rows = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         if rows.schema != empty.schema:
             raise TypeError("not the columns that were stated")
-        return as_frame(as_relation(rows, connection, owner))
+        return as_frame(as_relation(rows, connection))
 
-    opened = _of_relation(as_relation(empty, connection, owner), connection)
+    opened = _of_relation(as_relation(empty, connection), connection)
     schema = {**known, **opened.schema}
     return replace(opened, schema=schema, plain=_Anything(), loader=loader, unread=unread)
 
 
 def _open_file(
-    source: str | Path | CsvFile | JsonFile, owner: str, name: str | None, beside: Table | None
+    source: str | Path | CsvFile | JsonFile, name: str | None, beside: Table | None
 ) -> Table:
     """A file, or many by a pattern."""
     described = source if isinstance(source, (CsvFile, JsonFile)) else None
     path = str(source if described is None else described.path)
-    require_local(path, owner)
+    require_local(path)
     ending = ending_of(path)
     if described is not None:
         ending = DELIMITED[0] if isinstance(described, CsvFile) else LINES[0]
     if ending not in (*ENDINGS, *DATABASES):
         rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
-        raise ParameterError(owner, "table", rule, path, _ending_hint(path, ending))
+        raise ParameterError("table", rule, path, _ending_hint(path, ending))
     if ending in DATABASES and name is None:
-        raise ParameterTypeError(owner, "table_name", "given for a database file", None)
+        raise ParameterTypeError("table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
         rule = "left out where the table is not a database file"
-        raise ParameterError(owner, "table_name", rule, name)
+        raise ParameterError("table_name", rule, name)
     try:
         return _read(path if described is None else described, ending, name, beside)
     except (MissingExtraError, OutdatedLibraryError):
         raise
     except NoTableError:
         rule = "a table or view of the database file"
-        raise ParameterError(owner, "table_name", rule, name) from None
+        raise ParameterError("table_name", rule, name) from None
     except (HeaderError, ColumnsError) as error:
         # which says nothing of what is in the line
         hint = str(error)
@@ -267,7 +264,7 @@ def _open_file(
         # no such file, no such table, not a Parquet file: the text may show rows
     ) as error:
         hint = _reading_hint(path, error)
-    raise ParameterError(owner, "table", "a file that DuckDB can read", path, hint)
+    raise ParameterError("table", "a file that DuckDB can read", path, hint)
 
 
 _SQLITE = (

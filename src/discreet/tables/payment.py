@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule, PrivacyFilter
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
@@ -108,8 +108,8 @@ class SessionBudget:
     def __init__(self, budget: Loss | None, delta_for_losses: Number | None) -> None:
         if budget is None or type(budget) not in (PureDP, ZCDP, ApproxDP):
             hint = "Or give a ledger and the name of a budget in it." if budget is None else ""
-            raise ParameterTypeError("Session", "budget", "PureDP, ZCDP or ApproxDP", budget, hint)
-        BudgetRule.of(budget, delta_for_losses=delta_for_losses, owner="Session")
+            raise ParameterTypeError("budget", "PureDP, ZCDP or ApproxDP", budget, hint)
+        BudgetRule.of(budget, delta_for_losses=delta_for_losses)
         self._filter = PrivacyFilter(budget, delta_for_losses=delta_for_losses)
 
     @property
@@ -203,19 +203,17 @@ class Asked:
         """Refuse a budget that is about another unit, or another table."""
         if account.protected is not None and account.protected != self.unit:
             rule = f"the one that the budget of {account.dataset!r} protects, {account.protected!r}"
-            raise ParameterError("Session", "unit", rule, self.unit)
+            raise ParameterError("unit", rule, self.unit)
         if self.table_label is not None and not isinstance(self.table_label, str):
-            raise ParameterTypeError(
-                "Session", "table_label", "text", type(self.table_label).__name__
-            )
+            raise ParameterTypeError("table_label", "text", type(self.table_label).__name__)
         if self._path is not None and account.table is not None:
             self._require_files(account)
         elif account.table_label is not None and self.table_label != account.table_label:
             rule = f"{account.table_label!r}, the table of the budget of {account.dataset!r}"
-            raise ParameterError("Session", "table_label", rule, self.table_label)
+            raise ParameterError("table_label", rule, self.table_label)
         elif account.table is not None and account.table_label is None:
             rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
-            raise ParameterError("Session", "table", rule, type(self.table).__name__)
+            raise ParameterError("table", rule, type(self.table).__name__)
 
     @property
     def identity(self) -> str:
@@ -257,10 +255,10 @@ class Asked:
         if found != account.table:
             rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
             # a URL may hold a password
-            raise ParameterError("Session", "table", rule, "a URL" if ":/" in found else found)
+            raise ParameterError("table", rule, "a URL" if ":/" in found else found)
         if self.table_name != account.table_name:
             rule = f"{account.table_name!r}, as in the budget of {account.dataset!r}"
-            raise ParameterError("Session", "table_name", rule, self.table_name)
+            raise ParameterError("table_name", rule, self.table_name)
 
 
 class LedgerBudget:
@@ -358,12 +356,8 @@ class LedgerBudget:
 
 def _account(ledger: Ledger, dataset: str) -> Account:
     """The account of a data set; a wrong name is one that the session was given."""
-    try:
+    with called_as("Session", ["dataset"]):
         return ledger.account(dataset)
-    except ParameterError as error:
-        wrong = error.at("Session", ["dataset"])
-    # Raised out here, so that there is one complaint and not two.
-    raise wrong
 
 
 def open_budget(
@@ -380,19 +374,17 @@ def open_budget(
         given = {"dataset": dataset, "analyst": analyst, "window": window}
         for name, value in {**given, "table_label": asked.table_label}.items():
             if value is not None:
-                raise ParameterError("Session", name, "left out where there is no ledger", value)
+                raise ParameterError(name, "left out where there is no ledger", value)
         return SessionBudget(budget, delta_for_losses)
     own: dict[str, Any] = {"budget": budget, "delta_for_losses": delta_for_losses}
     for name, given in own.items():
         if given is not None:
-            raise ParameterError("Session", name, "left out where there is a ledger", given)
+            raise ParameterError(name, "left out where there is a ledger", given)
     from discreet.ledger import Ledger
 
     if not isinstance(ledger, Ledger):
         hint = "Open it first: Ledger('budget.db')."
-        raise ParameterTypeError("Session", "ledger", "a Ledger", ledger, hint)
+        raise ParameterTypeError("ledger", "a Ledger", ledger, hint)
     if dataset is None:
-        raise ParameterTypeError(
-            "Session", "dataset", "the name of a budget in the ledger", dataset
-        )
+        raise ParameterTypeError("dataset", "the name of a budget in the ledger", dataset)
     return LedgerBudget(ledger, dataset, analyst, window, asked)

@@ -57,22 +57,20 @@ def is_postgresql(native: Any) -> bool:
     return bool(native.get_backend().name == "postgres")
 
 
-def read_kinds(
-    native: Any, schema: Mapping[str, nw.dtypes.DType], owner: str
-) -> dict[str, nw.dtypes.DType]:
+def read_kinds(native: Any, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, nw.dtypes.DType]:
     """The types of the columns, as far as PostgreSQL agrees with them. Refuses a table that it
     may fail to read because of what is in a row.
     """
     import narwhals as nw
 
-    _require_path(native, owner)
+    _require_path(native)
     encoding = native.get_backend().con.info.parameter_status("server_encoding")
     if encoding != _ENCODING:
         # a text in another one may be none in Python
         rule, hint = f"in a database whose encoding is {_ENCODING}", "Copy it into one."
-        raise ParameterError(owner, "table", rule, f"one in {encoding}", hint)
+        raise ParameterError("table", rule, f"one in {encoding}", hint)
     computed = {name: kind for name, kind in schema.items() if _is_computed_with(kind)}
-    codes, types = _codes(native, list(computed), owner), import_module("psycopg").postgres.types
+    codes, types = _codes(native, list(computed)), import_module("psycopg").postgres.types
     plain = {types[name].oid for name in _COMPUTED_WITH}
     lists = {types[name].array_oid for name in _COMPUTED_WITH}
     others = {
@@ -83,7 +81,7 @@ def read_kinds(
     return {**schema, **others}
 
 
-def _require_path(native: Any, owner: str) -> None:
+def _require_path(native: Any) -> None:
     """Refuse a search path on which others may put functions and operators."""
     connection = native.get_backend().con
     try:
@@ -96,16 +94,14 @@ def _require_path(native: Any, owner: str) -> None:
             names = sorted(name for (name,) in cursor.fetchall())
     except Exception as error:
         rule = "one that the database can read"
-        raise ParameterError(
-            owner, "table", rule, type(error).__name__, "Ask again later."
-        ) from None
+        raise ParameterError("table", rule, type(error).__name__, "Ask again later.") from None
     if names:
         rule = "on a connection with no schema on its search path that other roles can change"
         hint = (
             "Connect with options='-c search_path=pg_catalog', and name the schema of the table: "
             "connection.table('reads', database='public')."
         )
-        raise ParameterError(owner, "table", rule, ", ".join(names), hint)
+        raise ParameterError("table", rule, ", ".join(names), hint)
 
 
 def _is_computed_with(kind: Any) -> bool:
@@ -116,7 +112,7 @@ def _is_computed_with(kind: Any) -> bool:
     return bool(held in (nw.Boolean, nw.Date, nw.Datetime) or held.is_numeric())
 
 
-def _codes(native: Any, columns: list[str], owner: str) -> dict[str, int]:
+def _codes(native: Any, columns: list[str]) -> dict[str, int]:
     """The numbers of the columns' types. The database plans to read all rows, and reads none."""
     ibis, connection = import_module("ibis"), native.get_backend().con
     query = ibis.to_sql(native.select(*columns, __discreet_one=ibis.literal(1)))
@@ -134,7 +130,7 @@ def _codes(native: Any, columns: list[str], owner: str) -> dict[str, int]:
         else:
             rule, got = "one that the database can read", type(error).__name__
             hint = "Ask again later."
-    raise ParameterError(owner, "table", rule, got, hint)
+    raise ParameterError("table", rule, got, hint)
 
 
 def with_bytes_compared(native: Any, column: str) -> Any:

@@ -26,10 +26,10 @@ def default_mechanism(rule: BudgetRule) -> PickName:
     return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
 
 
-def labels_for(table: Table, items: Items, candidates: Sequence[Any], owner: str) -> list[Any]:
+def labels_for(table: Table, items: Items, candidates: Sequence[Any]) -> list[Any]:
     """Labels that the items can be compared with."""
-    labels = read_labels(candidates, "candidates", owner)
-    require_kind(labels, items.column, items.kind(table), owner)
+    labels = read_labels(candidates, "candidates")
+    require_kind(labels, items.column, items.kind(table))
     return labels
 
 

@@ -115,9 +115,7 @@ class Table:
         """What to hold while the engine is asked."""
         return self.lock if self.frame.implementation.is_duckdb() else nullcontext()
 
-    def having(
-        self, columns: Sequence[str], lists: Sequence[str] = (), *, owner: str = "Session"
-    ) -> Table:
+    def having(self, columns: Sequence[str], lists: Sequence[str] = ()) -> Table:
         """Return a table with at least these columns, for a question about them. No row is read.
 
         lists: those of the columns whose cells may be lists, in JSON lines and in
@@ -129,11 +127,11 @@ class Table:
         whatever is asked for.
         """
         for name in columns:
-            self.require(name, "column", owner)
+            self.require(name, "column")
         if self.reader is None:
             return replace(self, listed=self.mixed.intersection(lists))
         asked = list(dict.fromkeys(columns))
-        require_different(asked, owner, "column")
+        require_different(asked, "column")
         listed = frozenset() if self.headed else frozenset(lists)
         try:
             with self.turn:
@@ -142,10 +140,10 @@ class Table:
         except Exception as error:
             # gone or moved since it was opened; the text would be the engine's own
             rule = "a file that DuckDB can still read"
-            raise ParameterError(owner, "table", rule, type(error).__name__) from None
+            raise ParameterError("table", rule, type(error).__name__) from None
         return replace(self, frame=frame, schema=schema, listed=listed)
 
-    def require_unchanged(self, owner: str) -> None:
+    def require_unchanged(self) -> None:
         """Refuse files that are gone or have other columns than when they were opened, before
         a question is paid for that they cannot answer. No row is read.
         """
@@ -160,22 +158,22 @@ class Table:
         if not same:
             rule = "a file with the columns that it was opened with"
             hint = "Nothing was charged. Open it again."
-            raise ParameterError(owner, "table", rule, Hidden("another one, or none"), hint)
+            raise ParameterError("table", rule, Hidden("another one, or none"), hint)
 
-    def require(self, column: str, name: str, owner: str) -> str:
+    def require(self, column: str, name: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
-        read_name(column, name, owner)
-        require_foreign([column], name, owner)
+        read_name(column, name)
+        require_foreign([column], name)
         # a table of JSON lines has any column, also where it was asked for others before
         if column not in self.schema and (self.reader is None or self.headed or self.declared):
-            raise self._no_column(column, name, owner)
+            raise self._no_column(column, name)
         if self._is_pattern(column):
             rule, hint = "a column whose name is no pattern to the engine", "Rename it first."
-            raise ParameterError(owner, name, rule, column, hint)
+            raise ParameterError(name, rule, column, hint)
         if column in self.unread:
             rule = "a column that DuckDB can read whatever is in it"
             hint = "Cast it to text first; or hand over the data frame that a relation reads."
-            raise ParameterTypeError(owner, name, rule, column, hint)
+            raise ParameterTypeError(name, rule, column, hint)
         return column
 
     def _is_pattern(self, column: str) -> bool:
@@ -184,19 +182,19 @@ class Table:
         read = ".`" if self.frame.implementation.is_spark_like() else ""
         return column in ("*", "") or any(sign in column for sign in read)
 
-    def _no_column(self, column: str, name: str, owner: str) -> ParameterError:
+    def _no_column(self, column: str, name: str) -> ParameterError:
         if not self.headed:
             if column in self.index:
                 hint = "It is the index of the frame: reset_index() makes a column of it."
             elif len(self.schema) > _MANY_COLUMNS:
                 hint = column_hint(column, self.schema)
-                return ParameterError(owner, name, "a column of the table", column, hint)
+                return ParameterError(name, "a column of the table", column, hint)
             else:
                 hint = ""
             rule = "one of the columns " + ", ".join(map(repr, self.schema))
-            return ParameterError(owner, name, rule, column, hint)
+            return ParameterError(name, rule, column, hint)
         hint = column_hint(column, self.schema, HEADER_ADVICE)
-        return ParameterError(owner, name, "a column of the table", column, hint)
+        return ParameterError(name, "a column of the table", column, hint)
 
 
 def as_frame(native: Any) -> nw.LazyFrame[Any]:
@@ -220,29 +218,29 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
     return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 
 
-def read_name(column: Any, name: str, owner: str) -> str:
+def read_name(column: Any, name: str) -> str:
     """The name of a column, whether or not a table has it."""
     if not isinstance(column, str):
         hint = "Names are text: '2024' for 2024." if isinstance(column, int) else ""
-        raise ParameterTypeError(owner, name, "the name of a column", column, hint)
+        raise ParameterTypeError(name, "the name of a column", column, hint)
     return column
 
 
-def require_foreign(names: Collection[str], name: str, owner: str) -> None:
+def require_foreign(names: Collection[str], name: str) -> None:
     """Refuse names that questions give to columns of their own: one would replace the other,
     and a person might become something else.
     """
     if any(each.lower().startswith(_OWN) for each in names):
         rule = f"without names that begin with {_OWN!r}, which are discreet's own"
-        raise ParameterError(owner, name, rule, "one that does", "Rename it first.")
+        raise ParameterError(name, rule, "one that does", "Rename it first.")
 
 
-def require_different(names: Sequence[str], owner: str, name: str) -> None:
+def require_different(names: Sequence[str], name: str) -> None:
     """Refuse names that differ in capitals only: SQL takes them for one."""
     known: dict[str, str] = {}
     for each in names:
         if each.lower() in known:
             rule = "made of columns whose names differ by more than capitals"
             got = Hidden(f"{shown(known[each.lower()])} and {shown(each)}")
-            raise ParameterError(owner, name, rule, got, "Rename one.")
+            raise ParameterError(name, rule, got, "Rename one.")
         known[each.lower()] = each

@@ -27,7 +27,7 @@ _ENOUGH = 2**40
 _Bounds = tuple[int, int]
 
 
-def add_up(table: Table, unit: Unit, totals: Sequence[Total], owner: str) -> list[Fraction]:
+def add_up(table: Table, unit: Unit, totals: Sequence[Total]) -> list[Fraction]:
     """Each total over the rows that count, exactly."""
     of_rows = [each.rows for each in totals]
     of_persons = [each.persons or (0, 0) for each in totals]
@@ -37,7 +37,7 @@ def add_up(table: Table, unit: Unit, totals: Sequence[Total], owner: str) -> lis
         # whole table. Step by step: an expression that uses another one twice has it twice.
         cells = _cells(table, totals)
         rows = table.rows.with_columns(*cells) if cells else table.rows
-        rows = rows.with_columns(*person_column(unit), *_row_steps(table, totals, owner))
+        rows = rows.with_columns(*person_column(unit), *_row_steps(table, totals))
         rows = with_person(rows.with_columns(*_row_halves(of_rows)), table, unit)
         # all of a person's rows together
         persons = rows if isinstance(unit, OneRow) else rows.group_by(PERSON).agg(*_sums(of_rows))
@@ -80,21 +80,20 @@ def _cells(table: Table, totals: Sequence[Total]) -> list[nw.Expr]:
     ]
 
 
-def _row_steps(table: Table, totals: Sequence[Total], owner: str) -> list[nw.Expr]:
+def _row_steps(table: Table, totals: Sequence[Total]) -> list[nw.Expr]:
     """What each row adds to each total."""
     return [
-        _steps(table, each, place, owner).alias(_name("steps", place))
-        for place, each in enumerate(totals)
+        _steps(table, each, place).alias(_name("steps", place)) for place, each in enumerate(totals)
     ]
 
 
-def _steps(table: Table, each: Total, place: int, owner: str) -> nw.Expr:
+def _steps(table: Table, each: Total, place: int) -> nw.Expr:
     """The steps of one row, as a float that is a whole number: 0 where the row does not count."""
     import narwhals as nw
 
     first, last = each.rows
     # that the engine can plan it was tried before the charge
-    there = None if each.where is None else compiled(each.where, table, owner)
+    there = None if each.where is None else compiled(each.where, table)
     if each.column is None:
         constant = nw.lit(float(first))
         return constant if there is None else nw.when(there).then(constant).otherwise(0.0)

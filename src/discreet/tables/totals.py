@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import Hidden, ParameterError, ParameterTypeError, shown_pair
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, public_function, shown_pair
 from discreet.exact.rationals import (
     Number,
     count,
@@ -72,6 +72,7 @@ class Total:
         return replace(self, persons=(min(first, 0), max(last, 0)))
 
 
+@public_function("total")
 def total(
     column: str,
     *,
@@ -95,11 +96,10 @@ def total(
     >>> total("amount", bounds=(0, 100), step=1, where="shop = 'a'").rows
     (0, 100)
     """
-    owner = "total"
     if not isinstance(column, str) or not column:
-        raise ParameterTypeError(owner, "column", "the name of a column", column)
-    size = positive(exact_decimal(step, "step", owner), step, "step", owner)
-    limits = _read_bounds(bounds, size, owner)
+        raise ParameterTypeError("column", "the name of a column", column)
+    size = positive(exact_decimal(step, "step"), step, "step")
+    limits = _read_bounds(bounds, size)
     # A person without a row that counts adds nothing, also where 0 is outside of the bounds.
     persons = (min(limits[0], 0), max(limits[1], 0))
     return Total(
@@ -107,11 +107,12 @@ def total(
         step=size,
         rows=limits,
         persons=persons,
-        where=read_where(where, owner),
+        where=read_where(where),
         written=where if isinstance(where, str) else None,
     )
 
 
+@public_function("row_count")
 def row_count(*, where: Where | None = None, most: int = 1) -> Total:
     """The number of rows, as a score for `Session.select`: at most `most` of each person count.
 
@@ -120,36 +121,35 @@ def row_count(*, where: Where | None = None, most: int = 1) -> Total:
     >>> row_count(where="teacher = 'Ada'", most=2).persons
     (0, 2)
     """
-    most = count(most, "most", "row_count")
+    most = count(most, "most")
     if most > MOST_STEPS:
-        raise ParameterError("row_count", "most", f"at most {MOST_STEPS:,}", most)
+        raise ParameterError("most", f"at most {MOST_STEPS:,}", most)
     return Total(
         column=None,
         step=Fraction(1),
         rows=(1, 1),
         persons=(0, most),
-        where=read_where(where, "row_count"),
+        where=read_where(where),
         written=where if isinstance(where, str) else None,
     )
 
 
-def _read_bounds(bounds: tuple[Number, Number], step: Fraction, owner: str) -> tuple[int, int]:
+def _read_bounds(bounds: tuple[Number, Number], step: Fraction) -> tuple[int, int]:
     """The bounds in whole steps, the lower one rounded up and the upper one down."""
-    low, high = lower_and_upper(bounds, owner)
-    return whole_steps(low, high, step, owner)
+    low, high = lower_and_upper(bounds)
+    return whole_steps(low, high, step)
 
 
-def whole_steps(low: Fraction, high: Fraction, step: Fraction, owner: str) -> tuple[int, int]:
+def whole_steps(low: Fraction, high: Fraction, step: Fraction) -> tuple[int, int]:
     """From how many to how many steps the numbers from `low` to `high` are."""
     if not _SMALLEST <= step <= _LARGEST:
-        raise ParameterError(owner, "step", "from 1e-290 to 1e290", Hidden("another"))
+        raise ParameterError("step", "from 1e-290 to 1e290", Hidden("another"))
     first, last = math.ceil(low / step), math.floor(high / step)
     if max(abs(first), abs(last)) > MOST_STEPS:
         rule = f"large enough for at most {MOST_STEPS:,} steps from 0 to a bound"
-        raise ParameterError(owner, "step", rule, float(step))
+        raise ParameterError("step", rule, float(step))
     if first > last or not (first or last):
         raise ParameterError(
-            owner,
             "bounds",
             "at least one step from each other",
             shown_pair((float(low), float(high))),

@@ -174,9 +174,9 @@ def _mean(total: nw.Expr) -> nw.Expr:
     return nw.when(size < 0).then(whole * -1.0).otherwise(whole)
 
 
-def read_vector_rule(rule: VectorRule | None, unit: Unit, owner: str) -> VectorRule | None:
+def read_vector_rule(rule: VectorRule | None, unit: Unit) -> VectorRule | None:
     """Whether several rows of one person are added up or averaged."""
-    return stated_rule(rule, VECTOR_RULES, _HOW, unit, owner)
+    return stated_rule(rule, VECTOR_RULES, _HOW, unit)
 
 
 def scaled_axes(
@@ -186,38 +186,37 @@ def scaled_axes(
     *,
     step: Fraction,
     most: int,
-    owner: str,
 ) -> list[Axis]:
     """Columns read as (cell - center) / scale, in these steps."""
-    centers = _for_each(center, 0, columns, "center", owner, exact_decimal)
-    scales = _for_each(scale, 1, columns, "scale", owner, _positive)
+    centers = _for_each(center, 0, columns, "center", exact_decimal)
+    scales = _for_each(scale, 1, columns, "scale", _positive)
     for size in scales:
         if not _SMALLEST < size * step * most < _LARGEST or not size * step > _SMALLEST:
             rule = "such that its product with the norm is between 1e-270 and 1e270"
-            raise ParameterError(owner, "scale", rule, scale)
+            raise ParameterError("scale", rule, scale)
     if any(abs(number) > _LARGEST for number in centers):
-        raise ParameterError(owner, "center", "at most 1e280 in size", center)
+        raise ParameterError("center", "at most 1e280 in size", center)
     return [
         Axis(column=name, step=size * step, center=middle, most=most)
         for name, middle, size in zip(columns, centers, scales, strict=True)
     ]
 
 
-def target_step(bounds: tuple[Number, Number], owner: str) -> Fraction:
+def target_step(bounds: tuple[Number, Number]) -> Fraction:
     """Steps for targets within these bounds, which no float is too short for: at most a
     2^24-th of the larger one.
     """
-    largest = max(abs(exact_decimal(bound, "bounds", owner)) for bound in bounds)
+    largest = max(abs(exact_decimal(bound, "bounds")) for bound in bounds)
     return _power_below(largest / 2**24)
 
 
-def point_step(low: Fraction, size: int, step: Fraction, owner: str) -> Fraction:
+def point_step(low: Fraction, size: int, step: Fraction) -> Fraction:
     """Steps for points of a grid: as fine as 2^31 of them from 0 to a bound can be."""
     largest = max(abs(low), abs(low + (size - 1) * step))
     fine = 2 * _power_below(largest / MOST_STEPS)
     if 4 * fine > step or not _SMALLEST < fine < _LARGEST / MOST_STEPS:
         rule = f"large enough for at most {MOST_STEPS // 8:,} steps from 0 to a bound"
-        raise ParameterError(owner, "step", rule, float(step))
+        raise ParameterError("step", rule, float(step))
     return fine
 
 
@@ -227,8 +226,8 @@ def _power_below(value: Fraction) -> Fraction:
     return power if power <= value else power / 2
 
 
-def _positive(value: Number, name: str, owner: str) -> Fraction:
-    return positive(exact_decimal(value, name, owner), value, name, owner)
+def _positive(value: Number, name: str) -> Fraction:
+    return positive(exact_decimal(value, name), value, name)
 
 
 def _for_each(
@@ -236,19 +235,18 @@ def _for_each(
     usual: int,
     columns: Sequence[str],
     name: str,
-    owner: str,
-    read: Callable[[Any, str, str], Fraction],
+    read: Callable[[Any, str], Fraction],
 ) -> list[Fraction]:
     """One number for each column: the same for all, or a list with one for each."""
     if given is None:
         return [Fraction(usual)] * len(columns)
     if not isinstance(given, (tuple, list, np.ndarray)):
-        return [read(given, name, owner)] * len(columns)
+        return [read(given, name)] * len(columns)
     if len(given) != len(columns):
         rule = "one number, or one for each column"
         got = Hidden(f"{len(given)} for {len(columns)} columns")
-        raise ParameterError(owner, name, rule, got)
-    return read_each(lambda number: read(number, name, owner), given)
+        raise ParameterError(name, rule, got)
+    return read_each(lambda number: read(number, name), given)
 
 
 MOST_IN_ENGINE = 24

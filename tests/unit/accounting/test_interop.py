@@ -53,7 +53,7 @@ def optimum(losses):
     below.
     """
     name = "bounded-range-non-adaptive" if isinstance(next(iter(losses)), BoundedRange) else "kov"
-    return float(ANALYSES[name][0](Losses.read(losses, "test"), Fraction(DELTA)))
+    return float(ANALYSES[name][0](Losses.read(losses), Fraction(DELTA)))
 
 
 def by_rdp(event):

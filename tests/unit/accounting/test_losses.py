@@ -32,7 +32,7 @@ EACH = BoundedRange(0.1)
     ids=lambda value: type(value).__name__,
 )
 def test_sequences_and_mappings_mean_the_same(given):
-    read = Losses.read(given, "compose")
+    read = Losses.read(given)
     assert read.counts == {EACH: 3, PureDP(1): 1}
     assert read.total == 4
     assert read.delta == 0
@@ -40,13 +40,13 @@ def test_sequences_and_mappings_mean_the_same(given):
 
 def test_equal_losses_in_different_words_are_one():
     read = Losses.read(
-        [BoundedRange(0.1), BoundedRange(Fraction(1, 10)), BoundedRange(np.float32(0.1))], "compose"
+        [BoundedRange(0.1), BoundedRange(Fraction(1, 10)), BoundedRange(np.float32(0.1))]
     )
     assert read.counts == {EACH: 3}
 
 
 def test_kinds_are_kept_apart():
-    assert Losses.read([BoundedRange(1), PureDP(1), ZCDP(1)], "compose").counts == {
+    assert Losses.read([BoundedRange(1), PureDP(1), ZCDP(1)]).counts == {
         BoundedRange(1): 1,
         PureDP(1): 1,
         ZCDP(1): 1,
@@ -54,36 +54,36 @@ def test_kinds_are_kept_apart():
 
 
 def test_approximate_losses_are_split_into_pure_and_delta():
-    read = Losses.read({ApproxDP(0.5, 1e-6): 3, PureDP(0.5): 2, ApproxDP(0.5, 1e-7): 10}, "compose")
+    read = Losses.read({ApproxDP(0.5, 1e-6): 3, PureDP(0.5): 2, ApproxDP(0.5, 1e-7): 10})
     assert read.counts == {PureDP(0.5): 15}
     assert read.delta == Fraction(4, 10**6)
 
 
 def test_epsilons_are_there_if_all_losses_have_one():
-    assert Losses.read([EACH, PureDP(1)], "compose").epsilons == [
+    assert Losses.read([EACH, PureDP(1)]).epsilons == [
         (Fraction(1, 10), 1),
         (Fraction(1), 1),
     ]
-    assert Losses.read([EACH, ZCDP(1)], "compose").epsilons is None
+    assert Losses.read([EACH, ZCDP(1)]).epsilons is None
 
 
 def test_rho_is_the_sum_of_what_each_implies():
-    read = Losses.read({EACH: 3, PureDP(1): 2, ZCDP(0.25): 4}, "compose")
+    read = Losses.read({EACH: 3, PureDP(1): 2, ZCDP(0.25): 4})
     assert read.rho == 3 * EACH.to_zcdp().rho + 2 * PureDP(1).to_zcdp().rho + 1
 
 
 def test_nothing_is_read_as_nothing():
     for empty in ([], {}, (), iter(())):
-        assert Losses.read(empty, "compose") == Losses({}, Fraction(0))
+        assert Losses.read(empty) == Losses({}, Fraction(0))
 
 
 @pytest.mark.parametrize("given", [None, 1, 0.5, EACH, True, len], ids=repr)
 def test_what_is_no_collection_is_refused(given):
     with pytest.raises(
         ParameterTypeError,
-        match="The 'losses' parameter of compose must be a sequence of losses, or a mapping",
+        match="The 'losses' parameter must be a sequence of losses, or a mapping",
     ):
-        Losses.read(given, "compose")
+        Losses.read(given)
 
 
 @loop_over(
@@ -106,26 +106,22 @@ def test_what_is_no_loss_is_refused(given):
     with pytest.raises(
         ParameterTypeError,
         match=(
-            "The 'losses' parameter of compose must be made of PureDP, BoundedRange, LogisticDP, "
+            "The 'losses' parameter must be made of PureDP, BoundedRange, LogisticDP, "
             "GaussianDP, ZCDP"
         ),
     ):
-        Losses.read(given, "compose")
+        Losses.read(given)
 
 
 @pytest.mark.parametrize(
     "times", [True, np.True_, 1.0, "1", None, Fraction(2), float("nan")], ids=repr
 )
 def test_counts_that_are_no_whole_numbers_are_refused(times):
-    with pytest.raises(
-        ParameterTypeError, match="The 'losses' parameter of compose must be a whole number"
-    ):
-        Losses.read({EACH: times}, "compose")
+    with pytest.raises(ParameterTypeError, match="The 'losses' parameter must be a whole number"):
+        Losses.read({EACH: times})
 
 
 @pytest.mark.parametrize("times", [0, -1, np.int8(-128), -(10**30)], ids=repr)
 def test_counts_below_one_are_refused(times):
-    with pytest.raises(
-        ParameterError, match="The 'losses' parameter of compose must be at least 1"
-    ):
-        Losses.read({EACH: times}, "compose")
+    with pytest.raises(ParameterError, match="The 'losses' parameter must be at least 1"):
+        Losses.read({EACH: times})

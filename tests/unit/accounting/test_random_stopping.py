@@ -87,7 +87,7 @@ def answers(law, stopping, chances):
 )
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean, epsilon):
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     claimed = real(pure_epsilon(PureDP(epsilon), law, False))
     largest = max(
         reference.largest_loss(answers(law, stopping, here), answers(law, stopping, there))
@@ -101,7 +101,7 @@ def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean,
 )
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, False)), 0
     for place in (*range(1, 16, 2), 15.99):
         for here, there in reference.neighbours(real(epsilon), real(epsilon) * place / 16):
@@ -118,7 +118,7 @@ def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
 )
 @pytest.mark.parametrize("mean", [Fraction(5, 4), TEN, Fraction(200)], ids=str)
 def test_the_same_with_a_known_threshold(kind, epsilon, mean):
-    law = read_stopping("threshold", mean, "test")
+    law = read_stopping("threshold", mean)
     claimed, largest = real(pure_epsilon(kind(epsilon), law, False)), 0
     width = real(epsilon) * (2 if kind is PureDP else 1)
     tops = (
@@ -218,7 +218,7 @@ def largest_with_choices(stopping, law, width, tops, odds):
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsilon):
     """A rare setting has its top at epsilon; its rare outcome is the answer. Another decides v."""
-    law, width = read_stopping(stopping, mean, "test"), real(epsilon)
+    law, width = read_stopping(stopping, mean), real(epsilon)
     claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, True)), 0
     for rare in (mpmath.mpf("1e-6"), mpmath.mpf("0.5")):
         for place in (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5):
@@ -231,7 +231,7 @@ def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsil
 @pytest.mark.sizes
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
-    law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
     claimed = real(pure_epsilon(BoundedRange(1), law, True))
     for tops in ((0.95, 0.05, 0.3), (0.999, 0.5, 0.05)):
         odds = [mpmath.mpf(share) / 10 for share in (2, 5, 3)]
@@ -254,7 +254,7 @@ def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
 )
 def test_two_settings_refute_the_law_without_choices(stopping, mean, claimed_once, reached):
     """Two settings with even odds, each an exponential mechanism of range 1 on two candidates."""
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     assert float(pure_epsilon(BoundedRange(1), law, False)) == pytest.approx(claimed_once, abs=1e-4)
     gaps = [mpmath.mpf(gap) for gap in (-6, 3)]
     outcomes = []
@@ -273,7 +273,7 @@ def test_two_settings_refute_the_law_without_choices(stopping, mean, claimed_onc
 @loop_over(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 @loop_over("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)])
 def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsilon):
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     without = pure_epsilon(BoundedRange(epsilon), law, False)
     with_choices = pure_epsilon(BoundedRange(epsilon), law, True)
     assert without <= with_choices <= pure_epsilon(PureDP(epsilon), law, True)
@@ -284,7 +284,7 @@ def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsi
 @pytest.mark.parametrize("order", [more(1.5), 2, more(8)])
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
-    law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
     bound = curve_at(law, BoundedRange(1), order)
     for tops in ((0.95, 0.05), (0.5, 0.2), (0.7, 0.6)):
         tops = [mpmath.mpf(top) for top in tops]
@@ -338,7 +338,7 @@ def test_more_runs_cost_more(stopping, each):
     ids=str,
 )
 def test_the_logarithmic_law_has_the_mean_that_was_asked_for(mean):
-    law = read_stopping("logarithmic", mean, "test")
+    law = read_stopping("logarithmic", mean)
     with mpmath.workdps(80):
         inverse = 1 / real(law.stop)
         actual = (inverse - 1) / mpmath.log(inverse)
@@ -352,9 +352,7 @@ def test_the_logarithmic_law_has_the_mean_that_was_asked_for(mean):
 
 
 def test_the_published_stopping_probability():
-    assert float(read_stopping("logarithmic", 10, "test").stop) == pytest.approx(
-        0.026918259600, rel=1e-7
-    )
+    assert float(read_stopping("logarithmic", 10).stop) == pytest.approx(0.026918259600, rel=1e-7)
 
 
 # --- Renyi divergences --------------------------------------------------------------------------
@@ -377,7 +375,7 @@ GAUSSIAN = ZCDP(Fraction(1, 8))  # sigma = 2
 
 @pytest.mark.parametrize(("stopping", "shape"), [("logarithmic", 0), ("geometric", 1)])
 def test_published_divergences_of_a_gaussian(stopping, shape):
-    law = read_stopping(stopping, 10, "test")
+    law = read_stopping(stopping, 10)
     for place, order in enumerate(ORDERS):
         given = [
             reference.published_negative_binomial(0.125, shape, real(law.stop), 10, later, ORDERS)
@@ -432,7 +430,7 @@ def test_dp_accounting_is_never_below_and_close_for_many_orders(shape):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), more(Fraction(2))], ids=str)
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_no_neighbours_have_a_larger_divergence(stopping, mean, epsilon, kind):
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     width = real(epsilon) * (2 if kind is PureDP else 1)
     tops = [width / 2] if kind is PureDP else [width / 4, width / 2]
     pairs = [pair for top in tops for pair in reference.neighbours(width, top)]
@@ -443,7 +441,7 @@ def test_no_neighbours_have_a_larger_divergence(stopping, mean, epsilon, kind):
 
 
 def test_no_neighbours_have_a_larger_divergence_with_a_known_threshold():
-    law = read_stopping("threshold", 10, "test")
+    law = read_stopping("threshold", 10)
     for order in (1.25, 2, 8, 40):
         bound = curve_at(law, PureDP(2), order)
         for here, there in reference.neighbours(mpmath.mpf(4), mpmath.mpf(2)):
@@ -509,7 +507,7 @@ def test_approximate_runs_by_brute_force(stopping):
     """With probability delta a run tells everything: the whole is (epsilon, delta) as claimed,
     and its delta is used up.
     """
-    law, small = read_stopping(stopping, 5, "test"), mpmath.mpf("0.01")
+    law, small = read_stopping(stopping, 5), mpmath.mpf("0.01")
     claimed = private_candidate_loss(ApproxDP(1, 0.01), stopping=stopping, mean=5)
     used = 0
     for here, there in reference.neighbours(mpmath.mpf(2), mpmath.mpf(1)):

@@ -92,4 +92,4 @@ def test_a_pair_of_known_laws_of_ours_has_the_stated_loss():
 
 def test_what_is_no_loss_is_refused():
     with pytest.raises(ParameterTypeError, match="must be a PureDP, BoundedRange, LogisticDP"):
-        Claim.read(1, "audit")
+        Claim.read(1)

@@ -50,7 +50,7 @@ def every_tape(monkeypatch):
     def run(module, draw, cutoff):
         def on_tape(tape):
             tape.bits = SimpleNamespace(seeded=True)
-            monkeypatch.setattr(module, "read_bits", lambda bits, owner: tape)
+            monkeypatch.setattr(module, "read_bits", lambda bits: tape)
             drawn = draw()
             return tuple(drawn) if isinstance(drawn, list) else drawn
 
@@ -138,7 +138,7 @@ class TestDiscreteLaplace:
     def test_only_whole_numbers(self, name, output, value):
         with pytest.raises(
             discreet.errors.ScoresError,
-            match=f"The '{name}' of DiscreteLaplace.log_probability must be a whole number",
+            match=f"The '{name}' of DiscreteLaplace must be a whole number",
         ):
             DiscreteLaplace(epsilon=1, sensitivity=1).log_probability(output, value)
 
@@ -509,6 +509,6 @@ def test_bounds_of_paths_are_above_the_exact_sums():
 
 
 def test_points_of_a_grid_start_at_its_lower_bound():
-    grid = read_grid((-3, 2), 0.25, "test")
+    grid = read_grid((-3, 2), 0.25)
     assert [grid.point(place) for place in (0, 1, 2, grid.size - 1)] == [-3, -2.75, -2.5, 2]
     assert grid.places(np.array([-3, -2.8, -2.75, 0, 2, 9])).tolist() == [0, 0, 1, 12, 20, 20]

@@ -74,7 +74,7 @@ def on_every_tape(monkeypatch, outcomes, cutoff, **words):
             return score, output
 
         tape.bits = SimpleNamespace(seeded=True)
-        monkeypatch.setattr(private_candidate, "read_bits", lambda bits, owner: tape)
+        monkeypatch.setattr(private_candidate, "read_bits", lambda bits: tape)
         return select_private_candidate(run, each=PureDP(1), **words).value
 
     before, ctx.prec = ctx.prec, 200
@@ -102,7 +102,7 @@ GROUPS = [[3], [2, 1], [2]]
 )
 def test_the_best_run_has_its_law_on_every_tape(monkeypatch, stopping, mean, cutoff, largest):
     reached, rest = on_every_tape(monkeypatch, OUTCOMES, cutoff, stopping=stopping, mean=mean)
-    law = read_stopping(stopping, mean, "test")
+    law = read_stopping(stopping, mean)
     parameter = law.mean if stopping == "poisson" else law.stop
     groups = [[mpmath.mpf(weight) / 8 for weight in group] for group in GROUPS]
     ideal = reference.best_run(
@@ -264,7 +264,7 @@ def test_the_laws_of_the_number_of_runs_are_not_mixed_up(stopping, monkeypatch):
             lambda given, chance, name=name: asked.append((name, given)) or 1,
         )
     select(lambda: (1, "x"), stopping=stopping, mean=4)
-    law = read_stopping(stopping, 4, "test")
+    law = read_stopping(stopping, 4)
     expected = {"threshold": ("geometric", Fraction(1, 4)), "poisson": ("poisson", Fraction(4))}
     assert asked == [expected.get(stopping, (stopping, getattr(law, "stop", None)))]
 

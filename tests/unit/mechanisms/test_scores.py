@@ -24,7 +24,7 @@ CANARY = 718281.828125  # a score that must never show up in a message
 
 
 def read(scores):
-    return read_candidates(scores, "Example")
+    return read_candidates(scores)
 
 
 def exact(scores):
@@ -177,7 +177,7 @@ def test_a_selection_does_not_change_the_scores(scores, objective):
 def test_no_candidates_are_refused(scores):
     with pytest.raises(
         discreet.errors.ScoresError,
-        match=r"'scores' of PermuteAndFlip must have at least one candidate\. Got none",
+        match=r"'scores' of select must have at least one candidate\. Got none",
     ):
         select(scores)
 
@@ -254,7 +254,7 @@ def test_other_than_one_dimension_is_refused(scores):
 def test_what_is_no_number_is_refused_by_its_type(scores, got):
     with pytest.raises(
         discreet.errors.ScoresTypeError,
-        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
+        match=rf"'scores' of select must be numbers: .* Got {got}",
     ) as caught:
         select(scores)
     assert isinstance(caught.value, TypeError)
@@ -274,7 +274,7 @@ def test_what_is_no_number_is_refused_by_its_type(scores, got):
 def test_what_is_no_number_in_polars_is_refused(scores, got):
     with pytest.raises(
         discreet.errors.ScoresTypeError,
-        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
+        match=rf"'scores' of select must be numbers: .* Got {got}",
     ):
         select(scores)
 
@@ -364,9 +364,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
     ids=lambda scores: type(scores).__name__,
 )
 def test_no_refusal_shows_a_score(scores):
-    with pytest.raises(
-        discreet.errors.ScoresError, match="The 'scores' of PermuteAndFlip must "
-    ) as caught:
+    with pytest.raises(discreet.errors.ScoresError, match="The 'scores' of select must ") as caught:
         select(scores)
     assert "718281" not in everything_said(caught.value)
 

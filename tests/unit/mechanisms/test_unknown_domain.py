@@ -55,9 +55,7 @@ def work(counts, by_label, monkeypatch):
     with monkeypatch.context() as patch:
         for name in ("kth_largest", "nth_places"):
             patch.setattr(limited, name, watch(name))
-        positions, scores, _ = limited._take_part(
-            read_counts(counts, "Test"), LIMIT, by_label, chance
-        )
+        positions, scores, _ = limited._take_part(read_counts(counts), LIMIT, by_label, chance)
     assert len(positions) == len(scores) == LIMIT
     return seen, chance.asked
 
@@ -76,7 +74,7 @@ def test_the_most_frequent_take_part(counts, by_label):
     for seed in range(20):
         chance = Chance(SeededBits(seed))
         positions, scores, next_count = limited._take_part(
-            read_counts(counts, "Test"), LIMIT, by_label, chance
+            read_counts(counts), LIMIT, by_label, chance
         )
         ordered = sorted(counts, reverse=True)
         assert sorted(scores, reverse=True) == [limited._GRID * count for count in ordered[:LIMIT]]
@@ -97,7 +95,7 @@ def test_the_order_of_a_table_does_not_decide_among_labels(labels, alike, monkey
         monkeypatch.setattr(limited, "_label_number", lambda _: 7)
     chosen = set()
     for order in (labels, labels[::-1], labels[7:] + labels[:7]):
-        counts = read_counts({label: 1 for label in order}, "Test")
+        counts = read_counts({label: 1 for label in order})
         positions, _, _ = limited._take_part(counts, LIMIT, True, Chance(SeededBits(5)))
         chosen.add(frozenset(str(order[position]) for position in positions))
     assert len(chosen) == 1
@@ -112,7 +110,7 @@ def test_who_is_not_tied_changes_nothing_for_those_who_are():
     after = before | {7: 1, 2.5: 1}
     found = []
     for counts in (before, after):
-        read = read_counts(counts, "Test")
+        read = read_counts(counts)
         positions, _, _ = limited._take_part(read, LIMIT, True, Chance(SeededBits(5)))
         found.append({read.label(position) for position in positions})
     assert found[0] - found[1] <= before.keys()
@@ -138,7 +136,7 @@ def test_dice_are_fair(monkeypatch):
 
 
 def test_different_keys_choose_others():
-    counts = read_counts({f"item {n}": 1 for n in range(40)}, "Test")
+    counts = read_counts({f"item {n}": 1 for n in range(40)})
     takes = [
         limited._take_part(counts, LIMIT, True, Chance(SeededBits(seed)))[0] for seed in range(200)
     ]
@@ -149,7 +147,7 @@ def test_different_keys_choose_others():
 
 
 def test_more_persons_than_a_machine_integer_can_count():
-    counts = read_counts([2**62, 2**62 - 5, 1], "Test")
+    counts = read_counts([2**62, 2**62 - 5, 1])
     domain = limited.LimitedDomain(limited.BoundedRange(1), limited.Fraction(1, 2), 2, None)
     assert domain.draw(counts, 2, Chance(SeededBits(1))) == [0, 1]
 

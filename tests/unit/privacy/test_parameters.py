@@ -12,9 +12,7 @@ from discreet.privacy.parameters import ScoreRange
 
 
 def read(*, sensitivity=None, monotonic=False, score_range=None):
-    return ScoreRange.read(
-        sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner="Example"
-    )
+    return ScoreRange.read(sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
 
 
 @loop_over(
@@ -42,7 +40,7 @@ def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, va
 def test_there_is_no_default():
     with pytest.raises(
         discreet.errors.ParameterTypeError,
-        match=r"'sensitivity' parameter of Example must be given.*no default",
+        match=r"'sensitivity' parameter must be given.*no default",
     ):
         read()
 
@@ -55,7 +53,7 @@ def test_there_is_no_default():
 def test_the_range_is_given_alone(other):
     with pytest.raises(
         discreet.ParameterError,
-        match=r"'score_range' parameter of Example must be given alone\. Got 2\.",
+        match=r"'score_range' parameter must be given alone\. Got 2\.",
     ):
         read(score_range=2, **other)
 

@@ -44,7 +44,7 @@ def test_what_is_no_filter_is_refused(wrong):
 
 def test_a_condition_is_written_as_a_filter():
     text = "role in ('nurse', 'pilot') and age >= 18 and day < date '2026-11-01' and open = true"
-    assert filters_of(text, "where", "mode") == [
+    assert filters_of(text, "where") == [
         {"column": "role", "is": ["nurse", "pilot"]},
         {"column": "age", "at_least": "18"},
         {"column": "day", "below": "2026-11-01"},
@@ -55,4 +55,4 @@ def test_a_condition_is_written_as_a_filter():
 @pytest.mark.parametrize("text", ["a = 1 or b = 1", "not a = 1", "a > 1", "a is null", "a < 'b'"])
 def test_other_conditions_are_refused(text):
     with pytest.raises(ParameterError, match="joined by 'and', for a service"):
-        filters_of(text, "where", "mode")
+        filters_of(text, "where")

@@ -326,9 +326,9 @@ def test_a_lazy_uniform_is_uniform_on_every_tape(every_tape, narrow):
 def test_effects_of_a_caller_are_for_tests_only():
     """Bits that were fetched and not used would be shared by releases, threads and forks."""
     foreseen = Chance(SeededBits(1))
-    assert read_bits(foreseen, "select") is foreseen
-    with pytest.raises(ParameterTypeError, match="'bits' parameter of select must be a source"):
-        read_bits(Chance(SystemBits()), "select")
+    assert read_bits(foreseen) is foreseen
+    with pytest.raises(ParameterTypeError, match="'bits' parameter must be a source"):
+        read_bits(Chance(SystemBits()))
 
 
 class Narrow(Chance):

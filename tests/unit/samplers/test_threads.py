@@ -53,7 +53,7 @@ def passes(scores):
     """What the passes over the scores find."""
     columns = Columns(scores, smallest=False)
     release = discreet.select(scores, epsilon=1, sensitivity=1, bits=SeededBits(4))
-    read = read_candidates(scores, "Example")
+    read = read_candidates(scores)
     return columns.best, columns.low, columns.high, read.low, read.high, release.value
 
 

@@ -48,9 +48,7 @@ EVERY = pytest.mark.parametrize(
 
 
 def table_of(pairs, make=pyarrow.table):
-    return open_table(
-        make({"who": [who for who, _ in pairs], "item": [item for _, item in pairs]}), OWNER
-    )
+    return open_table(make({"who": [who for who, _ in pairs], "item": [item for _, item in pairs]}))
 
 
 def kept(pairs, items, key=KEY, make=pyarrow.table):
@@ -174,7 +172,7 @@ class TestWhichAreKept:
     def test_categories_and_uuids_as_persons(self):
         kinds = pandas.DataFrame({"who": ["a", "a", "b"], "item": ["x", "y", "x"]})
         kinds = kinds.astype({"who": "category"})
-        table = open_table(kinds, OWNER)
+        table = open_table(kinds)
         assert (
             sum(
                 count
@@ -187,7 +185,7 @@ class TestWhichAreKept:
             "select 'f47ac10b-58cc-4372-a567-0e02b2c3d479'::uuid as who, range::varchar as item "
             "from range(9)"
         )
-        table = open_table(source, OWNER)
+        table = open_table(source)
         assert len(count_items(table, Person("who"), Items("item"), 9, Cap(4, KEY))) == 4
 
 
@@ -235,22 +233,20 @@ class TestFairness:
 
 class TestKeys:
     def test_a_fresh_one_for_each_release(self):
-        keys = {draw_cap(3, Person("who"), read_bits(None, OWNER)).key for _ in range(20)}
+        keys = {draw_cap(3, Person("who"), read_bits(None)).key for _ in range(20)}
         assert len(keys) == 20
         assert {len(key) for key in keys} == {64}
 
     def test_the_same_one_from_seeded_bits(self):
-        first, second = (
-            draw_cap(3, Person("who"), read_bits(SeededBits(5), OWNER)) for _ in range(2)
-        )
-        assert first == second != draw_cap(3, Person("who"), read_bits(SeededBits(6), OWNER))
+        first, second = (draw_cap(3, Person("who"), read_bits(SeededBits(5))) for _ in range(2))
+        assert first == second != draw_cap(3, Person("who"), read_bits(SeededBits(6)))
 
     def test_it_does_not_show(self):
         assert repr(Cap(3, KEY)) == "Cap(items=3)"
 
     def test_none_where_none_is_needed(self):
-        assert draw_cap(None, Person("who"), read_bits(None, OWNER)) is None
-        assert draw_cap(1, OneRow(), read_bits(None, OWNER)) is None
+        assert draw_cap(None, Person("who"), read_bits(None)) is None
+        assert draw_cap(1, OneRow(), read_bits(None)) is None
 
 
 class TestReading:
@@ -259,37 +255,36 @@ class TestReading:
             "select 1 as who, 'x' as item, date '2026-01-01' as day, '\\xAA'::blob as bytes, now() "
             "as moment"
         ),
-        OWNER,
     )
 
     def test_persons(self):
-        assert read_cap(None, self.TABLE, Person("who"), Items("item"), OWNER) is None
-        assert read_cap(7, self.TABLE, Person("who"), Items("item"), OWNER) == 7
+        assert read_cap(None, self.TABLE, Person("who"), Items("item")) is None
+        assert read_cap(7, self.TABLE, Person("who"), Items("item")) == 7
 
     def test_a_row_has_one_item(self):
         assert (
-            read_cap(None, self.TABLE, OneRow(), Items("item"), OWNER)
-            == read_cap(1, self.TABLE, OneRow(), Items("item"), OWNER)
+            read_cap(None, self.TABLE, OneRow(), Items("item"))
+            == read_cap(1, self.TABLE, OneRow(), Items("item"))
             == 1
         )
         with pytest.raises(
             ParameterError,
             match=r"must be 1, or left out, where each row is protected by itself\. Got 2\.",
         ):
-            read_cap(2, self.TABLE, OneRow(), Items("item"), OWNER)
+            read_cap(2, self.TABLE, OneRow(), Items("item"))
 
     @pytest.mark.parametrize("unit", [Person("who"), OneRow()])
     @pytest.mark.parametrize("items", [0, -1, True, 1.0, "1", [1]], ids=repr)
     def test_what_is_no_number_of_items(self, unit, items):
         with pytest.raises(
             ParameterError,
-            match=r"The 'items_per_person' parameter of test must be (at least 1|a whole number)",
+            match=r"The 'items_per_person' parameter must be (at least 1|a whole number)",
         ):
-            read_cap(items, self.TABLE, unit, Items("item"), OWNER)
+            read_cap(items, self.TABLE, unit, Items("item"))
 
     @pytest.mark.parametrize("column", ["day", "bytes", "moment"])
     def test_persons_that_not_every_engine_can_write_down(self, column):
-        assert read_cap(None, self.TABLE, Person(column), Items("item"), OWNER) is None
+        assert read_cap(None, self.TABLE, Person(column), Items("item")) is None
         with pytest.raises(
             ParameterTypeError,
             match=(
@@ -297,7 +292,7 @@ class TestReading:
                 r"is of"
             ),
         ):
-            read_cap(3, self.TABLE, Person(column), Items("item"), OWNER)
+            read_cap(3, self.TABLE, Person(column), Items("item"))
 
 
 class TestWhichRowsCount:
@@ -305,13 +300,13 @@ class TestWhichRowsCount:
 
     @pytest.mark.parametrize("rule", ["max", "min"])
     def test_a_rule_or_so_many_rows(self, rule):
-        assert read_rule(rule, Person("who"), OWNER) == rule
-        assert read_rows(rule, None, self.TABLE, Person("who"), OWNER) == (rule, None)
-        assert read_rows(None, 3, self.TABLE, Person("who"), OWNER) == (None, 3)
+        assert read_rule(rule, Person("who")) == rule
+        assert read_rows(rule, None, self.TABLE, Person("who")) == (rule, None)
+        assert read_rows(None, 3, self.TABLE, Person("who")) == (None, 3)
 
     def test_a_row_by_itself_has_neither(self):
-        assert read_rule(None, OneRow(), OWNER) is None
-        assert read_rows(None, None, self.TABLE, OneRow(), OWNER) == (None, None)
+        assert read_rule(None, OneRow()) is None
+        assert read_rows(None, None, self.TABLE, OneRow()) == (None, None)
 
     def test_so_many_rows_of_each_person_are_kept(self):
         """Also where they are all the same, and of more than that the ones with the smallest
@@ -331,10 +326,10 @@ def test_persons_under_several_spellings_are_refused():
     connection = duckdb.connect()
     connection.execute("set default_collation = 'nocase'")
     connection.execute("create table reads (who varchar, item varchar)")
-    table = open_table(connection.table("reads"), OWNER)
-    assert read_cap(None, table, Person("who"), Items("item"), OWNER) is None
+    table = open_table(connection.table("reads"))
+    assert read_cap(None, table, Person("who"), Items("item")) is None
     with pytest.raises(ParameterTypeError, match="Make it plain text in a query first"):
-        read_cap(3, table, Person("who"), Items("item"), OWNER)
+        read_cap(3, table, Person("who"), Items("item"))
 
 
 def test_the_key_is_in_every_hash():
@@ -358,7 +353,4 @@ def test_days_are_fine_as_other_columns():
     frame = pandas.DataFrame(
         {"who": [1, 1], "item": ["a", "b"], "day": [datetime.date(2026, 1, 1)] * 2}
     )
-    assert (
-        len(count_items(open_table(frame, OWNER), Person("who"), Items("item"), 9, Cap(1, KEY)))
-        == 1
-    )
+    assert len(count_items(open_table(frame), Person("who"), Items("item"), 9, Cap(1, KEY))) == 1

@@ -20,7 +20,7 @@ def test_as_many_as_there_may_be(column):
         "create table rows as select range % 7 as who, range % 3000 as number, 'x' || (range % "
         "3000) as label from range(9000)"
     )
-    table = open_table(connection.table("rows"), "test")
+    table = open_table(connection.table("rows"))
     wanted = [place if column == "number" else f"x{place}" for place in range(-5, 2500)]
     expected = [0] * 5 + [3] * 2500
     assert count_candidates(table, Person("who"), Items(column), wanted) == expected
@@ -40,7 +40,7 @@ def test_labels_that_a_query_could_stumble_over(extra):
         "insert into rows values (?, ?)", [(who, label) for who, label in enumerate(labels * 2)]
     )
     connection.execute("insert into rows values (99, null), (100, 'a'), (101, 'b')")
-    table = open_table(connection.table("rows"), "test")
+    table = open_table(connection.table("rows"))
     wanted = [*labels, *(f"none {place}" for place in range(1500))]
     assert (
         count_candidates(table, Person("who"), Items("label"), wanted)
@@ -54,6 +54,6 @@ def test_largest_numbers():
         "create table rows as select unnest([9223372036854775807, -9223372036854775808, 0, 0]) as "
         "number"
     )
-    table = open_table(connection.table("rows"), "test")
+    table = open_table(connection.table("rows"))
     wanted = [2**63 - 1, -(2**63), 0, *range(1, 2000)]
     assert count_candidates(table, OneRow(), Items("number"), wanted) == [1, 1, 2] + [0] * 1999

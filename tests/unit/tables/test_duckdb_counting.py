@@ -60,7 +60,7 @@ def handed_over():
     scope="module", params=[arrow, handed_over], ids=["our connection", "their connection"]
 )
 def opened(request):
-    table = open_table(request.param(), "test")
+    table = open_table(request.param())
     import narwhals as nw
 
     return replace(table, where=nw.col("day") < 4)
@@ -149,7 +149,7 @@ def test_a_table_of_the_caller_with_our_name_is_not_looked_at(many, other):
     connection = duckdb.connect()
     connection.execute("create table votes as select i as who, 'a' as vote from range(9) r(i)")
     connection.execute(f"create {other} __discreet_rows as select 1 as vote")
-    table = open_table(connection.table("votes"), "test")
+    table = open_table(connection.table("votes"))
     wanted = ["a", *map(str, range(many))]
     counts = count_candidates(table, Person("who"), Items("vote"), wanted)
     assert counts == [9, *[0] * many]
@@ -164,8 +164,8 @@ def test_a_public_table_is_counted_as_the_steps_do(column, ours, monkeypatch):
     if not ours:
         connection = duckdb.connect()
         people, public = map(connection.from_arrow, (people, public))
-    table = open_table(people, "test")
-    public = open_table(public, "test", beside=table)
+    table = open_table(people)
+    public = open_table(public, beside=table)
 
     def tally(unit):
         with candidates.CountHistogram(table, unit, Items(column), public, column) as counted:
@@ -185,7 +185,7 @@ def test_a_public_table_is_counted_as_the_steps_do(column, ours, monkeypatch):
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
 def test_more_whole_numbers_than_a_column_can_hold(kind):
     numbers = pyarrow.array([1, 1, 127, None], pyarrow.type_for_alias(kind))
-    table = open_table(pyarrow.table({"who": [1, 1, 2, 3], "number": numbers}), "test")
+    table = open_table(pyarrow.table({"who": [1, 1, 2, 3], "number": numbers}))
     wanted = [*range(-40_000, 40_000), 1.5, 2**62]
     counts = count_candidates(table, Person("who"), Items("number"), wanted)
     named = zip(wanted, counts, strict=True)
@@ -193,7 +193,7 @@ def test_more_whole_numbers_than_a_column_can_hold(kind):
 
 
 def test_very_many_labels_of_any_kind_of_text():
-    table = open_table(pyarrow.table({"who": range(len(NASTY)), "said": NASTY}), "test")
+    table = open_table(pyarrow.table({"who": range(len(NASTY)), "said": NASTY}))
     wanted = [*NASTY, *map(str, range(1500))]
     counts = count_candidates(table, Person("who"), Items("said"), wanted)
     assert counts == [1] * len(NASTY) + [0] * 1500
@@ -208,7 +208,7 @@ def test_a_long_list_beside_a_relation(seen, column, monkeypatch):
     cells = [1, 2, 2, -7, None] if whole else ["it's", "b", "b", "c", None]
     connection.register("seen", pyarrow.table({"who": [1, 2, 2, 3, 4], column: cells}))
     connection.execute("create table votes as select * from seen")
-    table = open_table(connection.table("votes"), "test")
+    table = open_table(connection.table("votes"))
     others = range(100, 1600) if whole else map(str, range(1500))
     wanted = [*cells[:2], *others]
     in_words, real = [], duckdb_counting._listed_in_words
@@ -232,14 +232,14 @@ def test_persons_are_those_of_their_column(tmp_path, many, collation):
     with duckdb.connect(path) as connection:
         connection.execute(f"create table votes (who varchar {collation}, vote integer)")
         connection.execute("insert into votes values ('Ada', 1), ('ADA', 1), ('ada', 2)")
-    table = open_table(path, "test", table="votes")
+    table = open_table(path, table="votes")
     counts = count_candidates(table, Person("who"), Items("vote"), [1, 2, *range(9, 9 + many)])
     assert counts == [1 if collation else 2, 1, *[0] * many]
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_long_list_of_labels_is_gone_after_the_question(monkeypatch, fails):
-    table = open_table(pyarrow.table({"who": ["a", "b"]}), "test")
+    table = open_table(pyarrow.table({"who": ["a", "b"]}))
     seen = []
     real = duckdb_counting._listed_on
 
@@ -263,12 +263,12 @@ def test_a_long_list_of_labels_is_gone_after_the_question(monkeypatch, fails):
 
 
 def test_a_person_who_is_the_item():
-    table = open_table(pyarrow.table({"who": ["a", "a", "b", None]}), "test")
+    table = open_table(pyarrow.table({"who": ["a", "a", "b", None]}))
     assert count_candidates(table, Person("who"), Items("who"), ["a", "b", "c"]) == [1, 1, 0]
 
 
 def test_a_question_on_one_table_does_not_wait_for_another():
-    first, second = (open_table(pyarrow.table({"label": ["a"]}), "test") for _ in range(2))
+    first, second = (open_table(pyarrow.table({"label": ["a"]})) for _ in range(2))
     assert first.lock is not second.lock
     done = threading.Event()
 
@@ -285,7 +285,7 @@ def test_a_question_on_one_table_does_not_wait_for_another():
 
 def test_relations_of_one_connection_wait_for_each_other():
     relation = handed_over()
-    assert open_table(relation, "test").turn is open_table(relation, "test").turn
+    assert open_table(relation).turn is open_table(relation).turn
 
 
 def test_tables_share_an_instance_and_no_connection():

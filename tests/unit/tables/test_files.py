@@ -47,7 +47,7 @@ PERSON = Person("who")
 
 
 def rows(source):
-    table = open_table(source, "test")
+    table = open_table(source)
     table = table if table.reader is None else table.having(list(table.schema))
     return table.frame.collect().rows(named=True)
 
@@ -119,7 +119,7 @@ class TestHeaders:
         written(tmp_path / "1.csv", "Who,item\n1,a\n")
         written(tmp_path / "2.csv", "price;item;who\n5;b;2\n")
         written(tmp_path / "3.csv", "other\nx\n")
-        table = open_table(CsvFile(tmp_path / "*.csv", multiline=multiline), "test")
+        table = open_table(CsvFile(tmp_path / "*.csv", multiline=multiline))
         assert list(table.schema) == ["Who", "item", "price", "other"]
         found = table.having(["price", "Who"]).frame.collect().rows()
         assert sorted(found, key=str) == [("5", "2"), (None, "1"), (None, None)]
@@ -129,24 +129,24 @@ class TestHeaders:
         """Each column of a query takes DuckDB milliseconds, whether it is looked at or not."""
         names = [f"column{number}" for number in range(200)]
         path = written(tmp_path / "wide.csv", f"{','.join(names)}\n{','.join('5' * 200)}\n")
-        table = open_table(CsvFile(path, multiline=multiline), "test")
+        table = open_table(CsvFile(path, multiline=multiline))
         assert len(table.schema) == 200
         asked = table.having(["column7", "column190"])
         assert asked.frame.collect().rows(named=True) == [{"column7": "5", "column190": "5"}]
         assert asked.frame.columns == ["column7", "column190"]
         assert table.frame.select(nw.len()).collect().item() == 1
         with pytest.raises(ParameterError, match="a column of the table"):
-            asked.require("column200", "column", "test")
+            asked.require("column200", "column")
 
     @pytest.mark.parametrize("name", ["any.csv", "any.jsonl"])
     def test_a_file_that_is_gone(self, tmp_path, name):
         path = written(tmp_path / name, "item\na\n")
-        table = open_table(path, "test")
+        table = open_table(path)
         path.unlink()
         with pytest.raises(
             ParameterError, match=r"a file that DuckDB can still read\. Got 'IOException'"
         ) as error:
-            table.having(["item"], owner="mode")
+            table.having(["item"])
         assert error.value.__cause__ is None
         assert "any" not in str(error.value)
 
@@ -162,22 +162,20 @@ class TestHeaders:
     def test_headers_that_name_no_columns(self, tmp_path, header):
         path = written(tmp_path / "any.csv", header + b"\nAda,4711\n")
         with pytest.raises(ParameterError, match="The first line") as error:
-            open_table(path, "test")
+            open_table(path)
         assert "4711" not in str(error.value)
 
     def test_a_file_without_a_header_does_not_show_its_first_row(self, tmp_path):
-        table = open_table(written(tmp_path / "any.csv", "Ada,4711\nBob,4712\n"), "test")
+        table = open_table(written(tmp_path / "any.csv", "Ada,4711\nBob,4712\n"))
         with pytest.raises(
             ParameterError,
             match=r"a column of the table\. Got 'who'\. It has 2 columns\. Is the first line",
         ) as error:
-            table.require("who", "column", "test")
+            table.require("who", "column")
         assert "Ada" not in str(error.value)
         assert "Ada" not in repr(table)
         with pytest.raises(ParameterError, match="did you mean 'item'"):
-            open_table(written(tmp_path / "b.csv", "who,item\n"), "test").require(
-                "items", "column", "test"
-            )
+            open_table(written(tmp_path / "b.csv", "who,item\n")).require("items", "column")
 
     @pytest.mark.parametrize(
         ("words", "rule"),
@@ -217,7 +215,7 @@ class TestPlaces:
             ParameterError,
             match=r"must be a path on this machine\. Got '\w+://\.\.\.'\. Download it first",
         ):
-            open_table(url, "test")
+            open_table(url)
 
     def test_a_password_is_not_shown(self):
         with pytest.raises(ParameterError, match="hand over an Ibis table") as error:
@@ -225,7 +223,7 @@ class TestPlaces:
         assert "secret" not in str(error.value) + repr(error.value.args) + str(vars(error.value))
 
     def test_our_connections_load_nothing(self):
-        connection = open_table(pandas.DataFrame({"a": [1]}), "test").connection
+        connection = open_table(pandas.DataFrame({"a": [1]})).connection
         for name in (
             "autoinstall_known_extensions",
             "autoload_known_extensions",
@@ -243,7 +241,7 @@ class TestPlaces:
                 f"create view v as select * from read_csv('{other}')"
             )
         for name, value in {"t": 1, "T": 1, "s.u": 2, 'we"ird.x': 3}.items():
-            assert open_table(path, "test", table=name).frame.collect().rows() == [(value,)]
+            assert open_table(path, table=name).frame.collect().rows() == [(value,)]
         for name in (
             str(other),
             f"read_csv('{other}')",
@@ -257,9 +255,9 @@ class TestPlaces:
             with pytest.raises(
                 ParameterError, match="must be a table or view of the database file"
             ):
-                open_table(path, "test", table=name)
+                open_table(path, table=name)
         with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-            open_table(path, "test", table="v")
+            open_table(path, table="v")
 
     @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
     def test_public_files_beside_a_database(self, tmp_path, ending):
@@ -277,7 +275,7 @@ class TestPlaces:
 class TestSpills:
     def test_nobody_else_can_read_them(self):
         setting = "select current_setting('temp_directory')"
-        everybody = open_table(pandas.DataFrame({"a": [1]}), "test").connection
+        everybody = open_table(pandas.DataFrame({"a": [1]})).connection
         ((folder,),) = everybody.execute(setting).fetchall()
         assert os.stat(folder).st_mode & 0o777 == 0o700
         # limits are those of an instance, and the one of all tables has to stay as it is
@@ -366,7 +364,7 @@ class TestBytesThatAreNoText:
         session = Session(source, unit=PERSON, budget=ApproxDP(100, 0.1))
         assert session.mode("item", candidates=["a", "b"], epsilon=20).value == "a"
         assert session.top_k("item", k=1, epsilon=20, delta=1e-3, limit=10).value[0] == "a"
-        found = dict(count_items(open_table(source, "test"), PERSON, Items("item"), 9))
+        found = dict(count_items(open_table(source), PERSON, Items("item"), 9))
         assert (found.pop("a"), found.pop("b")) == (600, 400)
         assert found == ({"??": 1} if kind == "parquet" else {})
 
@@ -404,15 +402,15 @@ class TestNames:
         """As parts of a column, or as quotes around a name: it would take another column."""
         frame = SimpleNamespace(implementation=getattr(nw.Implementation, engine))
         table = Table(frame, {name: nw.String(), "a b": nw.String()})
-        assert table.require("a b", "unit", "test") == "a b"
+        assert table.require("a b", "unit") == "a b"
         with pytest.raises(ParameterError, match="a column whose name is no pattern to the engine"):
-            table.require(name, "unit", "test")
+            table.require(name, "unit")
 
     @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table], ids=["pandas", "arrow"])
     def test_names_that_differ_in_capitals_only(self, make):
         rule = "names differ by more than capitals. Got 'a' and 'A'. Rename one"
         with pytest.raises(ParameterError, match=rule):
-            open_table(make({"a": [1], "b": [0], "A": [2]}), "test")
+            open_table(make({"a": [1], "b": [0], "A": [2]}))
 
 
 class Colour(str, Enum):  # noqa: UP042 (one that prints its own name)
@@ -462,7 +460,7 @@ class TestOnePerson:
         frame = pandas.DataFrame(
             {"who": pandas.Series(values, dtype=object), "item": ["a"] * len(values)}
         )
-        assert count_candidates(open_table(frame, "test"), PERSON, Items("item"), ["a"]) == [1]
+        assert count_candidates(open_table(frame), PERSON, Items("item"), ["a"]) == [1]
 
     def test_different_persons_stay_different(self):
         values = [

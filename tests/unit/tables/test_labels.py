@@ -33,8 +33,8 @@ from discreet.tables.items import Labels
     ids=str,
 )
 def test_labels_are_read_in_order(labels, expected):
-    assert read_labels(labels, "candidates", "test") == expected
-    assert [type(label) for label in read_labels(labels, "candidates", "test")] == [
+    assert read_labels(labels, "candidates") == expected
+    assert [type(label) for label in read_labels(labels, "candidates")] == [
         type(label) for label in expected
     ]
 
@@ -57,8 +57,8 @@ def test_labels_are_read_in_order(labels, expected):
 )
 def test_labels_that_are_refused(labels, rule):
     with pytest.raises(ParameterError) as error:
-        read_labels(labels, "candidates", "test")
-    assert str(error.value).startswith(f"The 'candidates' parameter of test must be {rule}")
+        read_labels(labels, "candidates")
+    assert str(error.value).startswith(f"The 'candidates' parameter must be {rule}")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_what_is_no_list_of_labels(labels):
     with pytest.raises(
         ParameterTypeError,
         match=(
-            r"The 'prices' parameter of test must be (a list of labels|labels such as text and "
+            r"The 'prices' parameter must be (a list of labels|labels such as text and "
             r"numbers)\. Got "
         ),
     ):
-        read_labels(labels, "prices", "test")
+        read_labels(labels, "prices")
 
 
 RIGHT = [
@@ -122,7 +122,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("kind", "labels"), RIGHT, ids=str)
 def test_labels_that_the_column_can_have(kind, labels):
-    require_kind(Labels(labels), "column", kind, "test")
+    require_kind(Labels(labels), "column", kind)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_labels_that_the_column_can_have(kind, labels):
 def test_labels_that_the_column_cannot_have(kind, label, rule):
     labels = ["a", label] if kind == nw.String() else [label]
     with pytest.raises(
-        ParameterTypeError, match=rf"The 'candidates' parameter of test must be {rule}\. Got .+\."
+        ParameterTypeError, match=rf"The 'candidates' parameter must be {rule}\. Got .+\."
     ):
-        require_kind(Labels(labels), "column", kind, "test")
+        require_kind(Labels(labels), "column", kind)
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_columns_that_have_no_labels(kind):
     with pytest.raises(
         ParameterTypeError,
         match=(
-            r"The 'column' parameter of test must be a column of text, numbers, truth values or "
+            r"The 'column' parameter must be a column of text, numbers, truth values or "
             r"dates\. Got .made, of"
         ),
     ):
-        require_kind(Labels(["a"]), "made", kind, "test")
+        require_kind(Labels(["a"]), "made", kind)

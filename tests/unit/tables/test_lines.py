@@ -37,7 +37,7 @@ SLOW = settings(
 
 
 def read(source):
-    table = open_table(source, "test")
+    table = open_table(source)
     return table.having(list(table.schema)).frame.collect().rows()
 
 
@@ -138,7 +138,7 @@ class TestDelimited:
         content = b"a,b,c\n" + b"".join(
             b'%d,"%d, ""x"""%b\n' % (number, number % 7, more) for number in range(lines)
         )
-        table = open_table(written(tmp_path, "many.csv", content), "test").having(["a", "b"])
+        table = open_table(written(tmp_path, "many.csv", content)).having(["a", "b"])
         (row,) = (
             table.frame.to_native()
             .aggregate("count(*), count(distinct a), min(b), max(b)")
@@ -192,7 +192,7 @@ COLUMNS = ["a", "b", "c d", "5"]
 
 
 def objects(path):
-    return open_table(path, "test").having(COLUMNS).frame.collect().rows()
+    return open_table(path).having(COLUMNS).frame.collect().rows()
 
 
 OBJECTS = [b'{"a": %d, "b": "x"}' % number for number in range(6)]
@@ -294,9 +294,7 @@ class TestJson:
             b'{"a": [1, 1.0, "x", null, [2], true, 123456789012345678.0]}\n{"a": "y"}\n{"a": '
             b'null}\n{}\n{"a": []}\n{"a": {"b": 1}}'
         )
-        table = open_table(written(tmp_path, "lists.jsonl", content), "test").having(
-            ["a"], lists=["a"]
-        )
+        table = open_table(written(tmp_path, "lists.jsonl", content)).having(["a"], lists=["a"])
         assert str(table.schema["a"]) == "String"
         found = [row[1] for row in table.frame.collect().rows()]
         assert found == [

@@ -293,12 +293,10 @@ class TestBudget:
 
     def test_a_public_table_that_is_empty_by_now(self):
         """It was counted before the charge; nothing is left to draw from."""
-        empty = open_table(
-            polars.DataFrame({"teacher": []}, schema={"teacher": polars.String}), "test"
-        )
+        empty = open_table(polars.DataFrame({"teacher": []}, schema={"teacher": polars.String}))
         with pytest.raises(discreet.EngineError, match=r"^The engine failed"):
             CountHistogram(
-                open_table(polars.from_pandas(VOTES), "test"),
+                open_table(polars.from_pandas(VOTES)),
                 Person("student"),
                 Items("teacher"),
                 empty,

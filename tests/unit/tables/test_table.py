@@ -32,12 +32,12 @@ CSV = "who,item\n1,a\n2,b\n3,a\n"
 
 
 def counts(source, column="item", **options):
-    table = open_table(source, "test", **options).having([column])
+    table = open_table(source, **options).having([column])
     return dict(count_items(table, OneRow(), Items(column), 100))
 
 
 def rows(source):
-    table = open_table(source, "test")
+    table = open_table(source)
     table = table if table.reader is None else table.having(list(table.schema))
     return table.frame.collect().rows(named=True)
 
@@ -102,7 +102,7 @@ class TestFiles:
         file("day/2.csv", "item,who\nc,9\na,8\n")  # in another order
         file("day/3.csv", "item\nd\n")  # without a column
         assert counts(str(tmp_path / "day" / "*.csv")) == {"a": 3, "b": 1, "c": 1, "d": 1}
-        assert len(open_table(str(tmp_path / "day" / "*.csv"), "test").schema) == 2
+        assert len(open_table(str(tmp_path / "day" / "*.csv")).schema) == 2
         file("lines/1.jsonl", '{"item": "a"}\n')
         file("lines/2.jsonl", '{"item": "b", "more": 1}\n')
         assert counts(str(tmp_path / "lines" / "*.jsonl")) == {"a": 1, "b": 1}
@@ -119,9 +119,9 @@ class TestFiles:
         assert counts(file(name, "item\nthis\n")) == {"this": 1}
 
     def test_columns_of_text_files_are_text_whatever_is_in_them(self, file):
-        csv = open_table(file("votes.csv", "n,x,d,b\n1,1.5,2026-01-01,true\n"), "test")
+        csv = open_table(file("votes.csv", "n,x,d,b\n1,1.5,2026-01-01,true\n"))
         line = '{"n": null, "x": 1.5, "d": "2026-01-01", "b": true, "l": [1, {"a": null}]}\n'
-        lines = open_table(file("votes.jsonl", line), "test").having([*"nxdbl", "other"])
+        lines = open_table(file("votes.jsonl", line)).having([*"nxdbl", "other"])
         assert set(csv.schema.values()) == set(lines.schema.values()) == {nw.String}
         assert lines.frame.collect().rows() == [
             (None, "1.5", "2026-01-01", "true", '[1,{"a":null}]', None)
@@ -137,9 +137,9 @@ class TestMissing:
             path = str(tmp_path)
         with pytest.raises(
             ParameterError,
-            match=r"The 'table' parameter of test must be a path that ends in \.parquet, \.csv",
+            match=r"The 'table' parameter must be a path that ends in \.parquet, \.csv",
         ) as error:
-            open_table(path, "test")
+            open_table(path)
         assert error.value.got == path
 
     @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
@@ -149,61 +149,59 @@ class TestMissing:
                 ParameterError,
                 match=r"must be a file that DuckDB can read\. Got .* There is no such file\.$",
             ):
-                open_table(path, "test")
+                open_table(path)
 
     @pytest.mark.parametrize("name", ["reads", "reads.parquet"])
     def test_a_folder(self, tmp_path, name):
         (tmp_path / name).mkdir()
         with pytest.raises(ParameterError, match=r"It is a folder: .* 'reads/\*\.parquet'"):
-            open_table(tmp_path / name, "test")
+            open_table(tmp_path / name)
 
     def test_no_such_database(self, tmp_path):
         with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-            open_table(tmp_path / "nothing.duckdb", "test", table="votes")
+            open_table(tmp_path / "nothing.duckdb", table="votes")
         assert not (tmp_path / "nothing.duckdb").exists()
 
     def test_no_such_table(self, tmp_path):
         path = tmp_path / "votes.duckdb"
         duckdb.connect(str(path)).close()
         rule = (
-            r"The 'table_name' parameter of test must be a table or view of the database file\. "
+            r"The 'table_name' parameter must be a table or view of the database file\. "
             r"Got 'nothing'"
         )
         with pytest.raises(ParameterError, match=rule):
-            open_table(path, "test", table="nothing")
+            open_table(path, table="nothing")
 
     def test_no_name_of_a_table(self, tmp_path):
         with pytest.raises(
             ParameterTypeError,
-            match=(
-                r"The 'table_name' parameter of test must be given for a database file\. Got None"
-            ),
+            match=(r"The 'table_name' parameter must be given for a database file\. Got None"),
         ):
-            open_table(tmp_path / "votes.duckdb", "test")
+            open_table(tmp_path / "votes.duckdb")
 
     @pytest.mark.parametrize(
         "source", ["votes.csv", pandas.DataFrame({"a": [1]})], ids=["file", "frame"]
     )
     def test_a_name_where_there_is_no_database(self, source):
         rule = (
-            r"The 'table_name' parameter of test must be left out where the table is not a "
+            r"The 'table_name' parameter must be left out where the table is not a "
             r"database file\. Got 'votes'"
         )
         with pytest.raises(ParameterError, match=rule):
-            open_table(source, "test", table="votes")
+            open_table(source, table="votes")
 
     @pytest.mark.parametrize("name", ["votes.parquet", "votes.duckdb"])
     def test_what_is_not_what_its_name_says(self, file, name):
         path = file(name, "Ada earns 4711\n" * 100)
         with pytest.raises(ParameterError, match="must be a file that DuckDB can read") as error:
-            open_table(path, "test", table="votes" if name.endswith("duckdb") else None)
+            open_table(path, table="votes" if name.endswith("duckdb") else None)
         assert "4711" not in str(error.value)
         assert error.value.__context__ is None
 
     @pytest.mark.parametrize("text", ["", "\n", "a,a\n1,2\n", "a,b,A,a\n"], ids=repr)
     def test_headers_that_name_no_columns(self, file, text):
         with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-            open_table(file("votes.csv", text), "test")
+            open_table(file("votes.csv", text))
 
     @pytest.mark.parametrize("text", ["", "[1, 2]\n", '"text"\n7\n', "not JSON\n"], ids=repr)
     def test_lines_without_an_object_have_no_rows(self, file, text):
@@ -217,37 +215,37 @@ class TestMissing:
     )
     def test_what_is_no_table(self, source):
         rule = (
-            r"The 'table' parameter of test must be a path, a CsvFile, .*Ibis table\. Got "
+            r"The 'table' parameter must be a path, a CsvFile, .*Ibis table\. Got "
             rf"'{type(source).__name__}'\."
         )
         with pytest.raises(ParameterTypeError, match=rule) as error:
-            open_table(source, "test")
+            open_table(source)
         framed = isinstance(source, (list, dict, np.ndarray, pandas.Series))
         assert str(error.value).endswith("pandas.DataFrame(...).") == framed
 
     def test_a_sheet_has_to_be_saved_as_csv(self, file):
         with pytest.raises(ParameterError, match="Save the sheet as CSV first, or "):
-            open_table(file("votes.xlsx", "canary"), "test")
+            open_table(file("votes.xlsx", "canary"))
 
     def test_another_encoding_is_named_where_it_is_said(self, tmp_path):
         path = tmp_path / "votes.csv"
         path.write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
         with pytest.raises(ParameterError, match=r"CsvFile\(path, encoding='latin-1'\)\.$"):
-            open_table(path, "test")
-        assert "Straße" in open_table(CsvFile(path, encoding="latin-1"), "test").schema
+            open_table(path)
+        assert "Straße" in open_table(CsvFile(path, encoding="latin-1")).schema
 
     def test_two_columns_of_one_name(self):
         frame = pandas.DataFrame([["Ada", "Bob"]], columns=["a", "a"])
         with pytest.raises(
-            ParameterTypeError, match=r"The 'table' parameter of test must be .*Got 'DataFrame'"
+            ParameterTypeError, match=r"The 'table' parameter must be .*Got 'DataFrame'"
         ):
-            open_table(frame, "test")
+            open_table(frame)
 
     def test_columns_that_no_engine_holds(self):
         with pytest.raises(
             ParameterTypeError, match="made of columns that Arrow and DuckDB can hold"
         ) as error:
-            open_table(pandas.DataFrame({"a": [4711 + 1j]}), "test")
+            open_table(pandas.DataFrame({"a": [4711 + 1j]}))
         assert "4711" not in str(error.value)
         assert error.value.__context__ is None
 
@@ -262,14 +260,14 @@ class TestExtras:
                 r'"discreet\[tables\]"'
             ),
         ):
-            open_table("votes.csv", "test")
+            open_table("votes.csv")
 
     def test_duckdb(self, monkeypatch, file):
         monkeypatch.setitem(sys.modules, "duckdb", None)
         with pytest.raises(MissingExtraError, match="Reading files needs the extra 'tables'"):
-            open_table(file("votes.csv"), "test")
+            open_table(file("votes.csv"))
         with pytest.raises(MissingExtraError, match="Reading data frames needs the extra 'tables'"):
-            open_table(pandas.DataFrame({"a": [1]}), "test")
+            open_table(pandas.DataFrame({"a": [1]}))
 
     def test_pyarrow(self, monkeypatch, file):
         for module in (opening, data_frames):
@@ -282,7 +280,7 @@ class TestExtras:
             duckdb.connect().sql("select 1 as a"),
         ):
             with pytest.raises(MissingExtraError, match="needs the extra 'tables'"):
-                open_table(source, "test")
+                open_table(source)
 
 
 LINES = {
@@ -330,7 +328,7 @@ class TestNoRowChangesHowOthersAreRead:
         honest = [f"{number},{'xyz'[number % 3]}" for number in range(30)]
         before = {("item", "xyz"[number]): 10 for number in range(3)}
         path = file("votes.csv", "\n".join(["who,item", *honest[:at], line, *honest[at:], ""]))
-        table = open_table(path, "test").having(["item"])
+        table = open_table(path).having(["item"])
         assert list(table.schema) == ["who", "item"]
         found = dict(count_items(table, OneRow(), Items("item"), 100))
         assert {("item", item): found.get(item) for item in "xyz"} == before, line[:50]
@@ -362,7 +360,7 @@ class TestNoRowChangesHowOthersAreRead:
 
     def test_no_line_says_which_columns_there_are(self, file):
         table = open_table(
-            file("votes.jsonl", '{"item": "a"}\n{"item": "b", "secret": 1, "it\'em": 2}\n'), "test"
+            file("votes.jsonl", '{"item": "a"}\n{"item": "b", "secret": 1, "it\'em": 2}\n')
         )
         assert list(table.schema) == []
         assert "secret" in table.schema
@@ -435,7 +433,7 @@ class TestDataFrames:
 
     def test_names_and_indices(self):
         frame = pandas.DataFrame({0: ["a", "a"], ("b", 1): ["c", "d"]}, index=["x", "x"])
-        table = open_table(frame, "test")
+        table = open_table(frame)
         assert list(table.schema) == ["0", "('b', 1)"]
         assert dict(count_items(table, OneRow(), Items("0"), 9)) == {"a": 2}
 
@@ -447,7 +445,7 @@ class TestDataFrames:
 
     def test_what_changes_later_does_not_count(self):
         frame = pandas.DataFrame({"item": ["a", "a"]})
-        table = open_table(frame, "test")
+        table = open_table(frame)
         frame.loc[:, "item"] = "b"
         assert dict(count_items(table, OneRow(), Items("item"), 9)) == {"a": 2}
 
@@ -471,13 +469,13 @@ def test_tables_show_no_rows(file):
         pandas.DataFrame({"item": ["Ada"]}),
         polars.DataFrame({"item": ["Ada"]}),
     ):
-        assert "Ada" not in repr(open_table(source, "test"))
+        assert "Ada" not in repr(open_table(source))
 
 
 def test_a_directory_is_no_file(tmp_path):
     os.mkdir(tmp_path / "votes.csv")
     with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-        open_table(tmp_path / "votes.csv", "test")
+        open_table(tmp_path / "votes.csv")
 
 
 class TestFramesThatPeopleHave:
@@ -487,12 +485,12 @@ class TestFramesThatPeopleHave:
 
     def refused(self, frame, column="reader"):
         with pytest.raises(ParameterError) as error:
-            open_table(frame, "test").require(column, "unit", "test")
+            open_table(frame).require(column, "unit")
         return str(error.value)
 
     def test_the_index_is_no_column(self):
         assert self.refused(self.FRAME.set_index("reader")) == (
-            "The 'unit' parameter of test must be one of the columns 'article'. Got 'reader'. It "
+            "The 'unit' parameter must be one of the columns 'article'. Got 'reader'. It "
             "is the index of the frame: reset_index() makes a column of it."
         )
         assert "index" not in self.refused(self.FRAME.set_index("reader"), "person")
@@ -518,7 +516,7 @@ class TestFramesThatPeopleHave:
 
         monkeypatch.setattr(opening, "with_valid_cells", unknown)
         assert self.refused(duckdb.sql("select 1 as a")) == (
-            "The 'table' parameter of test must be made of columns with different names and known "
+            "The 'table' parameter must be made of columns with different names and known "
             "types. Got 'DuckDBPyRelation'. Hand over a query that renames or leaves out the "
             "others, or casts them."
         )
@@ -549,13 +547,13 @@ class TestFramesThatPeopleHave:
 
     def test_no_columns(self):
         assert self.refused(pandas.DataFrame()) == (
-            "The 'table' parameter of test must be a table with columns. Got 'one without'."
+            "The 'table' parameter must be a table with columns. Got 'one without'."
         )
 
     def test_many_columns_are_counted_and_not_listed(self):
         wide = pandas.DataFrame({f"answer_{number}": [1] for number in range(21)})
         assert self.refused(wide, "anser_7") == (
-            "The 'unit' parameter of test must be a column of the table. Got 'anser_7'. It has 21 "
+            "The 'unit' parameter must be a column of the table. Got 'anser_7'. It has 21 "
             "columns; did you mean 'answer_7'?"
         )
         assert self.refused(wide.iloc[:, :20], "anser_7").endswith("'answer_19'. Got 'anser_7'.")

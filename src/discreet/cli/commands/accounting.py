@@ -104,10 +104,10 @@ def compose(
     losses = read_losses(given, _COMPOSE)
     if (delta is None) == (epsilon is None):
         raise ParameterError(
-            _COMPOSE,
             "--delta",
             "given, or --epsilon, but not both",
             Nothing() if delta is None else delta,
+            owner=_COMPOSE,
         )
     numbers = {
         name: number_option(text, f"--{name}", _COMPOSE)
@@ -214,7 +214,7 @@ def plan(
       discreet plan --queries 100 --epsilon 1 --delta 1e-6 --plot plan.png
     """
     if kind not in _KINDS:
-        raise ParameterError(_PLAN, "--kind", f"one of {', '.join(_KINDS)}", kind)
+        raise ParameterError("--kind", f"one of {', '.join(_KINDS)}", kind, owner=_PLAN)
     count = count_option(queries, "--queries", _PLAN, most=MOST_QUERIES)
     budget = read_budget(epsilon, delta, rho, _PLAN)
     if plot is not None:
@@ -328,7 +328,7 @@ def queries_allowed(
     if (bounded_range is None) == (pure is None):
         got = Nothing() if bounded_range is None else bounded_range
         raise ParameterError(
-            _QUERIES_ALLOWED, "--bounded-range", "given, or --pure, but not both", got
+            "--bounded-range", "given, or --pure, but not both", got, owner=_QUERIES_ALLOWED
         )
     if bounded_range is not None:
         each = read_loss(BoundedRange, bounded_range, "--bounded-range", _QUERIES_ALLOWED)

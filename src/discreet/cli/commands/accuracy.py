@@ -91,7 +91,7 @@ def error_bound(
         expected = _finite(chosen.expected_error_bound(candidates=count, best=tied))
     except ParameterError as error:
         got = failure_probability if error.name == "failure_probability" else error.got
-        raise ParameterError(_ERROR_BOUND, as_option(error.name), error.rule, got) from None
+        raise ParameterError(as_option(error.name), error.rule, got, owner=_ERROR_BOUND) from None
     except ValueError:
         # the logarithm of a number that is zero as a float
         raise OverflowError from None
@@ -427,7 +427,7 @@ def _typed_counts(text: str) -> dict[str, int]:
     rule = "whole numbers with commas between them, such as 410,380,120"
     numbers = numbers_option(text, "--counts", _PREVIEW, rule)
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
-        raise ParameterError(_PREVIEW, "--counts", rule, text)
+        raise ParameterError("--counts", rule, text, owner=_PREVIEW)
     return {f"candidate {place}": int(number) for place, number in enumerate(numbers, start=1)}
 
 

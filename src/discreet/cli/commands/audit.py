@@ -170,7 +170,7 @@ def _load(target: str) -> Any:
     rule = "MODULE:NAME, such as mylibrary.selection:noisy_max"
     # a relative module name would have no package to be relative to
     if not (colon and module and name) or module.startswith("."):
-        raise ParameterError(_COMMAND, _TARGET, rule, target)
+        raise ParameterError(_TARGET, rule, target, owner=_COMMAND)
     sys.path.insert(0, os.getcwd())
     try:
         found: Any = import_module(module)
@@ -178,13 +178,13 @@ def _load(target: str) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise ParameterError(
-            _COMMAND, _TARGET, "something that can be imported", target, f"{error}."
+            _TARGET, "something that can be imported", target, f"{error}.", owner=_COMMAND
         ) from None
     except (Exception, SystemExit) as error:
         # the error's text may depend on data that the module reads
         rule = "in a module that can be imported"
         hint = f"The module raised {type(error).__name__}."
-        raise ParameterError(_COMMAND, _TARGET, rule, target, hint) from None
+        raise ParameterError(_TARGET, rule, target, hint, owner=_COMMAND) from None
     finally:
         sys.path.remove(os.getcwd())
     return found
@@ -196,7 +196,7 @@ def _read_claim(text: str | None) -> Loss | None:
     kind, colon, numbers = text.partition(":")
     if not colon or kind not in _KINDS:
         raise ParameterError(
-            _COMMAND, "--claim", f"one of {', '.join(_KINDS)}, a colon and its numbers", text
+            "--claim", f"one of {', '.join(_KINDS)}, a colon and its numbers", text, owner=_COMMAND
         )
     return read_loss(_KINDS[kind], numbers, "--claim", _COMMAND)
 

@@ -216,7 +216,7 @@ def logistic(
     labels = [part.strip() for part in classes.split(",")]
     if len(labels) != 2:
         rule_text = "two labels with a comma between them"
-        raise ParameterError(question.command, "--classes", rule_text, classes)
+        raise ParameterError("--classes", rule_text, classes, owner=question.command)
     read = _read_regression(question, norm, radius, ridge, center, scale)
 
     def ask(asked: OpenSession, names: list[str]) -> Release:
@@ -224,7 +224,7 @@ def logistic(
         try:
             pair = as_the_column(labels, kind, classes, question.command)
         except ParameterError as error:
-            wrong = ParameterError(question.command, "--classes", error.rule, classes)
+            wrong = ParameterError("--classes", error.rule, classes, owner=question.command)
         else:
             return asked.session.fit_logistic(
                 names,

@@ -37,6 +37,7 @@ from discreet.cli.plot_option import draw_spending, require_file, say_where
 from discreet.cli.stories import unbundled
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
+from discreet.errors import called_as
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Charge
@@ -203,9 +204,9 @@ def open_(
     """
     command = f"{_COMMAND} open"
     if every is None and window_column is not None:
-        raise ParameterError(command, "--every", "given with --window-column", Nothing())
+        raise ParameterError("--every", "given with --window-column", Nothing(), owner=command)
     if window_column is None and every is not None:
-        raise ParameterError(command, "--window-column", "given with --every", Nothing())
+        raise ParameterError("--window-column", "given with --every", Nothing(), owner=command)
     budget = read_budget(epsilon, delta, rho, command)
     unit = (
         None
@@ -450,11 +451,12 @@ def questions_left(
     command = f"{_COMMAND} questions-left"
     if (epsilon is None) == (pure is None):
         got = Nothing() if epsilon is None else epsilon
-        raise ParameterError(command, "--epsilon", "given, or --pure, but not both", got)
+        raise ParameterError("--epsilon", "given, or --pure, but not both", got, owner=command)
     with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:
-            each = rule.question(number_option(epsilon, "--epsilon", command), command)
+            with called_as(command):
+                each = rule.question(number_option(epsilon, "--epsilon", command))
         else:
             each = read_loss(PureDP, pure or "", "--pure", command)
         left = book.questions_left(dataset, loss=each, analyst=analyst, window=window)
@@ -477,7 +479,7 @@ def _read_page(before: str | None, limit: str, command: str) -> dict[str, Any]:
 
 def _read_number(text: str, option: str, command: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise ParameterError(command, option, "a whole number above 0", text)
+        raise ParameterError(option, "a whole number above 0", text, owner=command)
     return int(text)
 
 
@@ -526,4 +528,6 @@ def _opened(
             if error.hint and error.name != "address"
             else error.hint
         )
-        raise ParameterError(f"{_COMMAND} {what}", option, error.rule, error.got, hint) from None
+        raise ParameterError(
+            option, error.rule, error.got, hint, owner=f"{_COMMAND} {what}"
+        ) from None

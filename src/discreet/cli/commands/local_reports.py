@@ -82,7 +82,7 @@ def privatize(
         reports = chosen.privatize(values)
     except ParameterError as error:
         rule = f"a column whose values are all {error.rule}"
-        raise ParameterError(_PRIVATIZE, "--column", rule, error.got, error.hint) from None
+        raise ParameterError("--column", rule, error.got, error.hint, owner=_PRIVATIZE) from None
     _write(header(chosen), as_texts(reports, chosen), output)
     if output is not None:
         _show(chosen, len(reports), output)
@@ -166,7 +166,7 @@ def estimate(
         require_file(plot, _ESTIMATE)
     texts = read_reports(reports, column, chosen, _ESTIMATE)
     if not texts:
-        raise ParameterError(_ESTIMATE, "REPORTS", "a file with at least one report", reports)
+        raise ParameterError("REPORTS", "a file with at least one report", reports, owner=_ESTIMATE)
     shares = chosen.estimate(as_reports(texts, chosen, _ESTIMATE))
     errors = chosen.standard_error(len(texts), shares)
     console = terminal()

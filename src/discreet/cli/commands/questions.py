@@ -137,7 +137,7 @@ def question_command(asked: type[Question]) -> Callable[..., None]:
     def ask(question: TypedQuestion, **typed: Any) -> None:
         by = typed.get("by")
         if by is not None and question.plot is not None:
-            raise ParameterError(command, "--plot", "left out with --by", question.plot)
+            raise ParameterError("--plot", "left out with --by", question.plot, owner=command)
         # a refusal shows a list as it was typed
         said = {
             name: ",".join(text) if isinstance(text, list) else text for name, text in typed.items()

@@ -127,7 +127,7 @@ def select(
     # public mistakes are named before the data is touched
     chosen = request.mechanism(mechanism)
     if gap_step is not None and not with_gap:
-        raise ParameterError(_SELECT, "--gap-step", "given only with --with-gap", gap_step)
+        raise ParameterError("--gap-step", "given only with --with-gap", gap_step, owner=_SELECT)
     step = None if gap_step is None else positive_option(gap_step, "--gap-step", _SELECT)
     if with_gap:
         _require_gap(chosen)
@@ -148,11 +148,11 @@ def _file_or_typed(typed: list[str], label: str | None, score: str | None) -> di
         for option, given in (("--label", label), ("--score", score)):
             if given is not None:
                 rule = "left out where scores are typed"
-                raise ParameterError(_SELECT, option, rule, given)
+                raise ParameterError(option, rule, given, owner=_SELECT)
         return typed_scores(typed, _SELECT)
     if label is None or score is None:
         missing = "--label" if label is None else "--score"
-        raise ParameterError(_SELECT, missing, "given with a file of scores", Nothing())
+        raise ParameterError(missing, "given with a file of scores", Nothing(), owner=_SELECT)
     return read_scores(typed[0], label=label, score=score, command=_SELECT)
 
 
@@ -163,7 +163,7 @@ def _require_gap(mechanism: Mechanism) -> None:
         rule = (
             "one that has a gap, such as permute-and-flip or exponential, where --with-gap is given"
         )
-        raise ParameterError(_SELECT, "--mechanism", rule, mechanism.name) from None
+        raise ParameterError("--mechanism", rule, mechanism.name, owner=_SELECT) from None
 
 
 def probabilities(
@@ -233,12 +233,14 @@ def _candidates(
     if file is None:
         for option, given in (("--label", label), ("--score", score)):
             if given is not None:
-                raise ParameterError(_PROBABILITIES, option, "given only with --file", given)
+                raise ParameterError(option, "given only with --file", given, owner=_PROBABILITIES)
         return typed_scores(scores, _PROBABILITIES)
     if scores:
-        raise ParameterError(_PROBABILITIES, "--file", "given without NAME=SCORE arguments", file)
+        raise ParameterError(
+            "--file", "given without NAME=SCORE arguments", file, owner=_PROBABILITIES
+        )
     if label is None or score is None:
-        raise ParameterError(_PROBABILITIES, "--file", "given with --label and --score", file)
+        raise ParameterError("--file", "given with --label and --score", file, owner=_PROBABILITIES)
     return read_scores(file, label=label, score=score, command=_PROBABILITIES, option="--file")
 
 

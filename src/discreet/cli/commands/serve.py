@@ -100,7 +100,7 @@ def serve(
     number = count_option(port, "--port", _SERVE, most=65535)
     if (certificate is None) != (private_key is None) or (certificate and host_name is None):
         rule = "given together with --private-key and --host-name"
-        raise ParameterError(_SERVE, "--certificate", rule, "not all of them")
+        raise ParameterError("--certificate", rule, "not all of them", owner=_SERVE)
     anchor = read_anchor_file(anchor_file)
     with ExitStack() as stack:
         if demo:
@@ -132,7 +132,9 @@ def serve(
         try:
             service = running.open()
         except ParameterError as error:
-            raise ParameterError(_SERVE, error.name, error.rule, error.got, error.hint) from None
+            raise ParameterError(
+                error.name, error.rule, error.got, error.hint, owner=_SERVE
+            ) from None
         if is_new:
             print(f"The ledger {ledger} is new: nothing was spent there.")
         for note in service.published.notes:
@@ -191,7 +193,7 @@ def explore(
         manifest = explored(file, person=person, budget=budget, persons=many, as_of=as_of)
     except ParameterError as error:
         name = _TYPED.get(error.name, error.name)
-        raise ParameterError(_EXPLORE, name, error.rule, error.got, error.hint) from None
+        raise ParameterError(name, error.rule, error.got, error.hint, owner=_EXPLORE) from None
     running = Running(
         manifest="",
         ledger=ledger,

@@ -227,7 +227,7 @@ def top_k(
         require_file(question.plot, _COMMAND)
     if question.dry_run:
         rule = "left out where there is no --column"
-        raise ParameterError(_COMMAND, "--dry-run", rule, True)
+        raise ParameterError("--dry-run", rule, True, owner=_COMMAND)
     request = TypedMechanism(
         command=_COMMAND,
         epsilon=question.epsilon,
@@ -266,10 +266,10 @@ def _require_options(context: typer.Context, *, of_table: bool, known: bool) -> 
         if name not in typed:
             if other not in typed:
                 raise ParameterError(
-                    _COMMAND, "--column", "given, or --label and --score", Nothing()
+                    "--column", "given, or --label and --score", Nothing(), owner=_COMMAND
                 )
             raise ParameterError(
-                _COMMAND, as_option(name), f"given with {as_option(other)}", Nothing()
+                as_option(name), f"given with {as_option(other)}", Nothing(), owner=_COMMAND
             )
     if known:
         _refuse(typed, {"limit": ""}, "given only with --unknown-domain")
@@ -282,7 +282,7 @@ def _refuse(typed: dict[str, object], refused: dict[str, str], rule: str) -> Non
     for name, reason in refused.items():
         if name in typed:
             option = "--table" if name == "table_name" else as_option(name)
-            raise ParameterError(_COMMAND, option, rule, typed[name], reason)
+            raise ParameterError(option, rule, typed[name], reason, owner=_COMMAND)
 
 
 def _require(typed: dict[str, object], rule: str) -> None:
@@ -290,7 +290,7 @@ def _require(typed: dict[str, object], rule: str) -> None:
     bounded = {"limit"} if "items_per_person" in typed else set()
     for name, hint in _REQUIRED.items():
         if name not in typed.keys() | bounded:
-            raise ParameterError(_COMMAND, as_option(name), rule, Nothing(), hint)
+            raise ParameterError(as_option(name), rule, Nothing(), hint, owner=_COMMAND)
 
 
 def _asking(
@@ -357,7 +357,7 @@ def _release_of(
     if wanted["items_per_person"] is not None and (said is None or parse_number(said) != 1):
         rule = "1 where --items-per-person is given"
         got = Nothing() if said is None else said
-        raise ParameterError(_COMMAND, "--sensitivity", rule, got, _PERSONS)
+        raise ParameterError("--sensitivity", rule, got, _PERSONS, owner=_COMMAND)
     wanted |= {} if said is not None else {"sensitivity": None}
     of_scores = request.made(
         ListRequest,
