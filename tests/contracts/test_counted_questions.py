@@ -272,7 +272,7 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
     assert told.bound == one.error_bound(Fraction(1, 20) / len(GROUPS))
     counted = ask_of(session, "mode", "item", with_counts=True, **asked)
     assert counted.counts.grouped
-    assert "count of a group" in repr(counted._notes())
+    assert "With 95% confidence in each group, no count is off" in repr(counted._notes())
 
 
 def test_groups_have_no_gap():
@@ -430,7 +430,9 @@ class TestCharge:
 
     def test_what_does_not_fit_is_refused(self):
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
-        with pytest.raises(discreet.BudgetExceededError, match="Requested epsilon 2"):
+        with pytest.raises(
+            discreet.BudgetExceededError, match="costs epsilon 2, but your budget has only 1 left"
+        ):
             session.charge(PureDP(2), what="too much")
         assert session.remaining() == 1
         for wrong in ({"loss": 1, "what": "x"}, {"loss": PureDP(1), "what": ""}):

@@ -576,11 +576,15 @@ class TestChoice:
         crowd = {str(item): 8 for item in range(20000)}
         release = mechanism.release(crowd, bits=SeededBits(1))
         assert min(release.counts.values) - 8 > release.counts.error
-        said = f"No count is too low by more than {release.counts.error}, with 95 %; some may be"
+        said = (
+            f"With 95% confidence, no count is too low by more than {release.counts.error}. "
+            f"Some may "
+            "be too high by more."
+        )
         assert said in release._repr_html_()
         assert "off by more" not in release._repr_html_()
         known = HistogramTopK(k=3, epsilon=1, items_per_person=1).release(crowd, bits=SeededBits(1))
-        said = f"No count is off by more than {known.counts.error}, with 95 %"
+        said = f"With 95% confidence, no count is off by more than {known.counts.error}."
         assert said in known._repr_html_()
         assert max(known.counts.values) - 8 <= known.counts.error
 

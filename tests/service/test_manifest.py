@@ -147,7 +147,7 @@ def test_what_a_steward_may_not_do_is_said_in_a_sentence(team):
     refused = team.post("/v1/datasets/reads/extensions", more, "steward")
     assert refused.status_code == 422
     assert refused.json()["detail"] == (
-        "The budget of 'reads' for 'team-a' must be open. Got one that was closed for good. "
+        "The budget of 'reads' for 'team-a' was closed for good. "
         "Answers that were kept can still be read."
     )
 

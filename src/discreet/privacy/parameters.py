@@ -157,6 +157,17 @@ class OneRow:
 Unit = Person | OneRow
 
 
+def protects(unit: Unit) -> str:
+    """Who is protected, for people to read.
+
+    >>> protects(Person("reader")), protects(OneRow())
+    ('each `reader`, with all of their rows', 'each row by itself')
+    """
+    if isinstance(unit, Person):
+        return f"each `{unit.column}`, with all of their rows"
+    return "each row by itself"
+
+
 def read_unit(unit: object, owner: str) -> Unit:
     """Return the unit if it is one."""
     if not isinstance(unit, (Person, OneRow)):

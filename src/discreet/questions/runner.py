@@ -196,9 +196,9 @@ class QuestionRunner:
         costs = [prepared.cost for prepared in unpaid]
         if not self.budget.allows(*costs):
             raise BudgetExceededError(
-                f"All of these questions cost {amount_of(self.budget, *costs)} together, and the "
-                f"budget has {self.budget.room()}. Nothing was charged. Ask fewer of them, or "
-                "with smaller epsilons."
+                f"These questions cost {amount_of(self.budget, *costs)} together, but your budget "
+                f"has room for {self.budget.room()}. Nothing was charged. Ask fewer of them, "
+                "or with smaller epsilons."
             )
 
     def _require_none_lost(self, unpaid: Sequence[Prepared]) -> None:
@@ -208,9 +208,9 @@ class QuestionRunner:
                 assert prepared.line is not None
                 about = "" if prepared.line.column is None else f" about {prepared.line.column!r}"
                 raise ReservationLostError(
-                    f"The question {prepared.line.what!r}{about} was charged before, and its "
-                    "answer was lost. Nothing was charged now. Ask with again=True (the shell: "
-                    "--again) to pay once more for what was lost, and for nothing else twice."
+                    f"The question {prepared.line.what!r}{about} was charged before, but its "
+                    "answer was lost. Nothing was charged now. To pay again for this question "
+                    "only, ask with again=True (in the shell: --again)."
                 )
 
     def _ready(self, question: Question, fresh: bool, again: bool, bits: Bits | None) -> Prepared:

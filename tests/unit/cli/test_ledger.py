@@ -129,7 +129,7 @@ class TestBudgets:
         (account,) = parsed(opened("ledger", "show", URL, "--json"))
         assert account["spent"] == {"value": "1/4", "unit": "epsilon"}
         assert account["remaining"] == {"value": "3/4", "unit": "epsilon"}
-        assert account["room"] == "room for 3 more questions of epsilon 0.2, or one of 0.75"
+        assert account["room"] == "about 3 more questions of epsilon 0.2, or one of 0.75"
         assert account["closed"] is None
         assert account["budget"] == {"kind": "pure-dp", "epsilon": "1"}
 
@@ -371,7 +371,7 @@ class TestClosing:
         close = ("ledger", "close", URL, "--dataset", "survey")
         opened(*close).refused("--reason")
         assert "survey ε 1 0.25 ε closed" in words(opened(*close, "--reason", "over"))
-        opened("mode", *READS, *FROM_LEDGER).refused("must be open. Got one that was closed")
+        opened("mode", *READS, *FROM_LEDGER).refused("was closed for good. Answers that were kept")
         opened(*close, "--reason", "again").refused("closed for good")
         assert "Ada" in words(opened("ledger", "answers", URL, "--dataset", "survey"))
 
@@ -439,7 +439,7 @@ class TestDryRun:
             assert ledger.remaining("survey") == 0
         refused = opened(*asked, "--fresh")
         assert (refused.code, refused.out) == (2, "")
-        assert "has no room for another question" in " ".join(refused.err.split())
+        assert "but the budget of 'survey' is used up" in " ".join(refused.err.split())
         assert parsed(opened(*asked)) == first
 
 
@@ -480,8 +480,8 @@ class TestPayingFromALedger:
         # the same question is free; another one is not
         assert opened("mode", *READS, *FROM_LEDGER).code == 0
         opened("mode", *READS, *FROM_LEDGER, "--where", "day > '2026-10-01'").refused(
-            "The budget of 'survey', PureDP(epsilon=1), has no room for another question. "
-            "Requested epsilon 0.5."
+            "This question costs epsilon 0.5, but the budget of 'survey' is used up. "
+            "Only answers that you already have are still free."
         )
 
     def test_the_environment_names_the_ledger(self, opened, monkeypatch):

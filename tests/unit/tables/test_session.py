@@ -252,7 +252,7 @@ class TestBudget:
     @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "mode of many"])
     def test_nothing_is_read_beyond_it(self, watched, name):
         session = Session(watched.table, unit=Person("student"), budget=PureDP(Fraction(3, 2)))
-        text = r"room for 3 more questions of epsilon 0\.5, or one of 1\.5\. Requested epsilon 2\.$"
+        text = r"^This question costs epsilon 2, but your budget has only 1\.5 left\."
         with pytest.raises(BudgetExceededError, match=text):
             QUESTIONS[name](session, epsilon=2)
         assert watched.reads == []
@@ -310,7 +310,7 @@ class TestBudget:
         for _ in range(10):
             QUESTIONS["mode"](session, epsilon=0.1, fresh=True)
         assert session.remaining() == 0
-        with pytest.raises(BudgetExceededError, match="has no room for another question"):
+        with pytest.raises(BudgetExceededError, match="your budget is used up"):
             QUESTIONS["mode"](session, epsilon=1e-9)
 
     @pytest.mark.parametrize("source", [VOTES, polars.from_pandas(VOTES)], ids=["duckdb", "polars"])
@@ -354,7 +354,7 @@ class TestBudget:
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
         UNKNOWN(session, epsilon=0.1, delta=1e-8)
         before = session.remaining()
-        text = "keeps a delta of 1e-07 for losses that have one, of which 9e-08 is left"
+        text = r"costs a delta of 9\.5e-08, but your budget has only 9e-08 left"
         with pytest.raises(BudgetExceededError, match=text):
             UNKNOWN(session, epsilon=0.1, delta=9.5e-8)
         assert len(session.history()) == 1
@@ -366,7 +366,7 @@ class TestBudget:
         )
         UNKNOWN(session, epsilon=0.1, delta=1e-7)
         UNKNOWN(session, epsilon=0.1, delta=4e-7)
-        with pytest.raises(BudgetExceededError, match="of which 0 is left"):
+        with pytest.raises(BudgetExceededError, match="your budget has no delta left"):
             UNKNOWN(session, epsilon=0.1, delta=1e-9)
 
     @pytest.mark.parametrize("budget", [PureDP(3), ZCDP(1), ApproxDP(3, 0)], ids=repr)
@@ -1482,9 +1482,13 @@ class TestWhatASessionIs:
     def test_a_description(self, session):
         QUESTIONS["mode"](session)
         text = repr(session.describe())
-        for part in ("Person(column='student')", "PureDP(epsilon=10)", "1 epsilon in 1 question"):
+        for part in (
+            "each `student`, with all of their rows",
+            "epsilon 10",
+            "1 question (1 epsilon)",
+        ):
             assert part in text
-        assert "9 epsilon: room for" in text
+        assert "or one of 9 (9 epsilon)" in text
         assert session.describe().questions == 1
 
     def test_with(self):

@@ -317,7 +317,7 @@ def _counted(counts: dict[str, int], person: str | None) -> list[tuple[str, str]
     return [
         (
             "counted",
-            f"{most:,} value{'' if most == 1 else 's'} of each {person} at most, drawn at random",
+            f"at most {most:,} value{'' if most == 1 else 's'} per {person}, drawn at random",
         )
     ]
 
