@@ -70,7 +70,7 @@ def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
 computer: a key must not travel in clear. Got 'http://example.org'.
     """
     if not isinstance(url, str) or not _is_safe(url):
-        rule = "https, or http on this computer: a key must not travel in clear"
+        rule = "https, or http on this computer, because a key must not travel unencrypted"
         named = isinstance(url, str) and "@" in url
         hint = "Leave the user and the password out: the key says who asks." if named else ""
         raise ParameterError("connect", "url", rule, url, hint)
@@ -349,7 +349,7 @@ def _read(read: Callable[[], Found]) -> Found:
 
 
 def _unreadable(status: int) -> ServiceError:
-    said = "The reply is not one of a discreet service, or not of one of this version."
+    said = "The reply does not come from a discreet service, or from one of another version."
     return ServiceError("unreadable", status, said)
 
 
@@ -363,7 +363,7 @@ def _refusal(status: int, text: bytes) -> Exception:
         detail = _told(problem.get("detail", ""))
     except (ValueError, LookupError, TypeError, AttributeError):
         if status in _GATEWAY:
-            said = "A proxy in between had no reply from the service in time."
+            said = "A proxy got no reply from the service in time."
             return ServiceError("unreachable", status, said)
         return _unreadable(status)
     if name == "budget-exceeded":

@@ -132,8 +132,8 @@ class EngineError(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The engine failed. The budget stays charged. What it said may show data, so it is not "
-            "repeated here: see its log."
+            "The engine failed, and the budget stays charged. The reason may reveal data, so it "
+            "is not shown here: see the log of the engine."
         )
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -151,8 +151,7 @@ class QuestionEndedError(EngineError):
     def __init__(self) -> None:
         DiscreetError.__init__(
             self,
-            "The question was ended, by its time limit or because it was cancelled. The budget "
-            "stays charged.",
+            "The question was ended by its time limit or canceled. The budget stays charged.",
         )
 
 

@@ -394,7 +394,7 @@ def _plain(value: Any) -> Any:
         "value",
         "made of text, numbers, dates, lists and tuples",
         value,
-        "Use such labels for candidates.",
+        "Use such labels as candidates.",
     )
 
 

@@ -355,7 +355,7 @@ class Session:
     def _filled(self, question: Question, owner: str) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
         if not isinstance(question, Question):
-            hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+            hint = "For example discreet.questions.Mode('article', epsilon=1)."
             raise ParameterTypeError(owner, "question", "a question", question, hint)
         facts = self._facts.get(getattr(question, "column", ""))
         return question.filled(facts) if facts else question
@@ -401,7 +401,7 @@ class Session:
         if not is_loss(loss):
             raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
-            raise ParameterTypeError(owner, "what", "text that says what is charged", what)
+            raise ParameterTypeError(owner, "what", "text that says what the charge is for", what)
         self._runner.charge(loss, what, owner)
 
 
@@ -409,5 +409,5 @@ def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:
     """The questions of a list."""
     if isinstance(questions, (list, tuple)) and questions:
         return questions
-    hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+    hint = "For example discreet.questions.Mode('article', epsilon=1)."
     raise ParameterTypeError(owner, "question", "a question, or a list of them", questions, hint)

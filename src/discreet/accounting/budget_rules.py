@@ -118,7 +118,7 @@ EVERYTHING = Spending(None, None)
 _BUDGETS = (PureDP, ZCDP, ApproxDP)
 _NEVER = Fraction(-1)
 _LISTS = Fraction(1, 10)
-_NO_PARTS = "a mapping from losses to how often they occur, at least one"
+_NO_PARTS = "a mapping from losses to how often each occurs, with at least one"
 # the largest rho is found by a search in floats, whose last digits differ between machines
 _SEARCHED = 1 + Fraction(1, 10**9)
 

@@ -126,14 +126,14 @@ def showing_progress(
 
     Nothing is said in the first second.
     """
-    words = f"discreet computes, once, how many questions fit a budget of {budget}"
+    words = f"Computing, once, how many questions fit a budget of {budget}"
     started, said, bar = clock(), "", sys.stderr is not None and sys.stderr.isatty()
 
     def watch(done: int) -> None:
         nonlocal said
         if sys.stderr is None or clock() < started + 1:
             return
-        line = f"\r{words}: {100 * done // most}%" if bar else f"{words}. It is kept.\n"
+        line = f"\r{words}: {100 * done // most}%" if bar else f"{words}. The result is kept.\n"
         if line != said and (bar or not said):
             said = line
             with suppress(OSError, ValueError):

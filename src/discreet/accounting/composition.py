@@ -72,7 +72,7 @@ class Composition:
         told = [
             ("epsilon", _shown(self.epsilon)),
             ("delta", _shown(self.delta)),
-            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed beforehand'}"),
+            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed in advance'}"),
         ]
         return card("Composition", facts(told), table(["analysis", "gives"], self._analyses()))
 
@@ -118,7 +118,9 @@ def compose(
     if not isinstance(adaptive, bool):
         raise ParameterTypeError("compose", "adaptive", "True or False", adaptive)
     if (delta is None) == (epsilon is None):
-        raise ParameterTypeError("compose", "delta", "given, or 'epsilon', but not both", delta)
+        raise ParameterTypeError(
+            "compose", "delta", "given, or 'epsilon' in its place (exactly one of the two)", delta
+        )
     read = Losses.read(losses, "compose")
     if delta is not None:
         return _epsilon_for(read, _read_delta(delta), adaptive)

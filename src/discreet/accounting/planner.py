@@ -82,7 +82,7 @@ class Plan:
 
         told = [
             ("each", repr(self.loss)),
-            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed beforehand'}"),
+            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed in advance'}"),
             ("budget", repr(self.budget)),
         ]
         others = [

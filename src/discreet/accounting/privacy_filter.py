@@ -173,11 +173,12 @@ def _times(left: Fraction, each: Fraction | None) -> int:
 
 
 _COPIED = (
-    "A PrivacyFilter is one budget, and a copy would be a second one. Share it, or use a Ledger."
+    "A PrivacyFilter cannot be copied or pickled: a copy would be a second budget. Share "
+    "it, or use a Ledger."
 )
 _FORKED = (
-    "This budget belongs to the process that made it: after a fork both would spend what is left. "
-    "Make a new one in the child from a part of the budget, or use a Ledger."
+    "This budget can only be used in the process that made it. After a fork, make a new one "
+    "in the child from a part of the budget, or use a Ledger."
 )
 
 

@@ -254,7 +254,7 @@ def total_loss(
     if isinstance(each, GaussianDP):
         each = each.to_zcdp()
     if allowed is None:
-        hint = "It has no pure-DP bound: say which delta the whole may have."
+        hint = "It has no pure-DP bound: give a delta for all runs together."
         raise ParameterTypeError(
             owner, "delta", "given where 'each' is ZCDP or GaussianDP", None, hint
         )

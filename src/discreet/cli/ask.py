@@ -371,7 +371,13 @@ def read_protected(person: str | None, one_row: bool, command: str) -> Person | 
     if one_row == (person is not None):
         hint = "Say who is protected; there is no default."
         got = Nothing() if person is None else person
-        raise ParameterError(command, "--person", "given, or --one-row, but not both", got, hint)
+        raise ParameterError(
+            command,
+            "--person",
+            "given, or '--one-row' in its place (exactly one of the two)",
+            got,
+            hint,
+        )
     if person == "":
         raise ParameterError(command, "--person", "the name of a column", "")
     return OneRow() if person is None else Person(person)

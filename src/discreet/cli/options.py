@@ -137,9 +137,7 @@ def write_new(file: str, content: bytes, name: str, command: str) -> None:
 def unwritable(file: str, name: str, command: str) -> ParameterError:
     """The error about a file that cannot be written."""
     rule = "a file that you may write, in a folder that exists"
-    hint = (
-        "It is there already: remove it, or choose another name." if os.path.lexists(file) else ""
-    )
+    hint = "It exists already: remove it, or choose another name." if os.path.lexists(file) else ""
     return ParameterError(command, name, rule, file, hint)
 
 
@@ -158,13 +156,13 @@ BudgetEpsilon = Annotated[
 BudgetDelta = Annotated[
     str | None,
     typer.Option(
-        "--delta", metavar="NUMBER", help="The delta of the budget: 1e-6, say; 0 for pure DP."
+        "--delta", metavar="NUMBER", help="The delta of the budget, such as 1e-6; 0 for pure DP."
     ),
 ]
 BudgetRho = Annotated[
     str | None,
     typer.Option(
-        "--rho", metavar="NUMBER", help="Instead of the two above: a budget of concentrated DP."
+        "--rho", metavar="NUMBER", help="Instead of epsilon and delta: a budget of concentrated DP."
     ),
 ]
 # where --epsilon and --delta are those of one question
@@ -174,8 +172,8 @@ SessionEpsilon = Annotated[
         "--budget-epsilon",
         metavar="NUMBER",
         help=(
-            "The epsilon of the session's or ledger's budget. Left out, one in which epsilons add "
-            "up, or that this question takes as a whole."
+            "The epsilon of the session's or ledger's budget. By default, epsilons add up, or "
+            "this question takes the whole budget."
         ),
     ),
 ]
@@ -184,7 +182,7 @@ SessionDelta = Annotated[
     typer.Option(
         "--budget-delta",
         metavar="NUMBER",
-        help="The delta of that budget: 1e-6, say; 0 for pure DP.",
+        help="The delta of that budget, such as 1e-6; 0 for pure DP.",
     ),
 ]
 SessionRho = Annotated[
@@ -192,14 +190,14 @@ SessionRho = Annotated[
     typer.Option(
         "--budget-rho",
         metavar="NUMBER",
-        help="Instead of the two above: a budget of concentrated DP.",
+        help="Instead of epsilon and delta: a budget of concentrated DP.",
     ),
 ]
 NonAdaptive = Annotated[
     bool,
     typer.Option(
         "--non-adaptive",
-        help="All queries are fixed beforehand: none depends on an earlier answer.",
+        help="All queries are fixed in advance: none depends on an earlier answer.",
     ),
 ]
 
@@ -340,20 +338,23 @@ Epsilon = Annotated[
     str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")
 ]
 Sensitivity = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The most that one person can move one score.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="How far one person can move one score, at most."),
 ]
 Monotonic = Annotated[
     bool,
     typer.Option(
         "--monotonic",
-        help="One person moves all scores in the same direction, as with votes. Halves the error.",
+        help="One person moves all scores in the same direction, as with votes. This halves the "
+        "error.",
     ),
 ]
 ScoreRangeOption = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
-        help="Instead of the two above: the most by which one person's moves of two scores differ.",
+        help="Instead of sensitivity and monotonic: the most that one person can move two scores "
+        "apart.",
     ),
 ]
 MechanismOption = Annotated[
@@ -364,7 +365,7 @@ MechanismNameOrAll = Annotated[
     typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),
 ]
 ObjectiveOption = Annotated[
-    str, typer.Option(metavar="max|min", help="Whether the largest or the smallest score is best.")
+    str, typer.Option(metavar="max|min", help="Which score is best: the largest or the smallest.")
 ]
 Acknowledge = Annotated[
     str | None,
@@ -492,6 +493,6 @@ WithCounts = Annotated[
     bool,
     typer.Option(
         "--with-counts",
-        help="Also tell how many persons have each value, with noise; epsilon pays for both.",
+        help="Also show how many people have each value, with noise; epsilon pays for both.",
     ),
 ]

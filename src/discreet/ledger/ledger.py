@@ -259,8 +259,8 @@ class Ledger:
         if outcome.refused == "other terms":
             with DamageAdvice(), NamedPart(f"The budget of {scope}"):
                 known = read_terms(outcome.terms[0]).budget
-            hint = "Budgets do not grow silently: see Ledger.extend."
-            rule = f"the one it was opened with, {known!r}, with the same terms"
+            hint = "To raise a budget, use Ledger.extend."
+            rule = f"the one that it was opened with, {known!r}, with the same terms"
             raise ParameterError(owner, "budget", rule, budget, hint)
         _require(outcome, operation, owner)
 
@@ -459,7 +459,7 @@ class Ledger:
         """
         owner = "Ledger.questions_left"
         if (epsilon is None) == (loss is None):
-            rule = "given, or a loss, but not both"
+            rule = "given, or a loss in its place (exactly one of the two)"
             raise ParameterError(owner, "epsilon", rule, epsilon)
         found = self._balances(dataset, analyst, window)
         if loss is None:
@@ -614,7 +614,7 @@ class Ledger:
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
         for what, value in subject.to_dict().items():
-            rule = "left out for an analyst: it is the data set's"
+            rule = "left out for an analyst, because it belongs to the data set"
             raise ParameterError(owner, what, rule, value)
         return self._terms(dataset, owner)
 
@@ -764,9 +764,9 @@ class Ledger:
         """Refuse a ledger that notes that it has an anchor file, where none was named."""
         if rows.request(ANCHORED) is not None:
             raise LedgerError(
-                f"The ledger {self._name} must be compared with its anchor file. Got none, so an "
-                "older copy would not be noticed. Name the file: anchor_file= in Python, "
-                "--anchor-file or DISCREET_ANCHOR_FILE in the shell."
+                f"The ledger {self._name} must be compared with its anchor file. Got none. Name "
+                f"the file with anchor_file= in Python, and with --anchor-file or "
+                f"DISCREET_ANCHOR_FILE in the shell."
             )
 
     def _is_held(self, number: int, entry: str) -> bool:

@@ -72,12 +72,12 @@ class Reservation:
                 "Reservation.settle", "release", "a Release", type(release).__name__
             )
         if not release.loss <= self.loss:
-            rule = f"one that costs no more than was charged, {self.loss!r}"
+            rule = f"one that costs no more than what was charged, {self.loss!r}"
             raise ParameterError("Reservation.settle", "release", rule, release.loss)
         if self._settled:
             raise LedgerError(
-                f"Charge {self.number} must be settled once. Got another answer. Reserve again for "
-                "it."
+                f"Charge {self.number} can be settled only once. Got another answer. Reserve "
+                f"again for it."
             )
         self._settle(release)
         self._settled = True

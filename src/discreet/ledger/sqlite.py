@@ -252,7 +252,7 @@ class SQLiteStore:
         for name, roles in (("writers", writers), ("readers", readers)):
             if roles:
                 rule = "left out for a ledger in a file"
-                hint = "Only its owner uses it: see chmod, or use a server."
+                hint = "Only its owner can use a file. Use a ledger on a server instead."
                 raise ParameterError("Ledger.grant", name, rule, roles, hint)
         with self._failing_closed():
             return (Right(self._path.owner(), "owner"),)
@@ -369,7 +369,7 @@ class SQLiteStore:
         if self._seen.number and (found is None or found[1] != self._seen.hash):
             raise LedgerDamagedError(
                 f"The ledger {self._name} must contain entry {self._seen.number} as it was "
-                "written. It was cut or put back."
+                f"written. It was cut, or replaced by an older copy."
             )
 
     def _make_connection(self) -> _Connection:
@@ -520,5 +520,6 @@ class _FileRows(Rows):
         ((found, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
         if found != "ok":
             raise LedgerDamagedError(
-                "The pages of the ledger's file must be as SQLite wrote them. Got others."
+                "The file of the ledger is damaged: its pages are not as SQLite wrote them. "
+                "Restore a backup."
             )

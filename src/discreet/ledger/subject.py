@@ -133,7 +133,7 @@ def make_subject(
             raise ParameterTypeError(owner, name, "a name", text)
     if (window_column is None) != (window_every is None):
         missing = "window_column" if window_column is None else "window_every"
-        raise ParameterError(owner, missing, "given, if window_column or window_every is", None)
+        raise ParameterError(owner, missing, "given if 'window_column' or 'window_every' is", None)
     if window_every is not None and window_every not in PERIODS:
         raise ParameterError(owner, "window_every", "one of " + ", ".join(PERIODS), window_every)
     if table_name is not None and table is None:

@@ -73,17 +73,17 @@ def read_name(value: str, name: str, owner: str) -> str:
     A new name is a new budget, and "2026-11 " would be a second one for November.
     """
     read_known_name(value, name, owner)
-    hint = "A name that looks like another would be a second budget for the same data."
+    hint = "Names that look alike could open a second budget for the same data."
     if value != " ".join(value.split()):
-        rule = "without spaces at its ends and without two in a row"
+        rule = "without spaces at its ends or several in a row"
         raise ParameterError(owner, name, rule, value, hint)
     if any(letter.isdigit() and not letter.isascii() for letter in value):
         raise ParameterError(owner, name, "written with the digits 0 to 9", ascii(value), hint)
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
-        rule = "written in the composed form of Unicode (NFC), without characters that do not show"
+        rule = "in the composed form of Unicode (NFC), without invisible characters"
         raise ParameterError(owner, name, rule, ascii(value), hint)
     if not value.isascii() and _resembles(value):
-        rule = "written with the usual letters and signs, and letters of one alphabet"
+        rule = "made of common letters and signs, and letters of only one alphabet"
         raise ParameterError(owner, name, rule, ascii(value), hint)
     return value
 
@@ -158,7 +158,7 @@ def read_patience(wait: float, owner: str) -> float:
 def read_reason(reason: str, owner: str) -> str:
     """Why something is done to a budget, for those who audit it."""
     if not isinstance(reason, str) or not reason.strip():
-        raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
+        raise ParameterTypeError(owner, "reason", "a sentence for auditors", reason)
     return reason
 
 
@@ -246,7 +246,7 @@ def _require_parts(cost: Cost, owner: str) -> None:
         raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)
     if not adds_up(loss, parts, cost.delta):
         rule = f"losses that together make up the loss, {loss!r}"
-        hint = "The parts are what is paid for, so they cannot be less than the whole."
+        hint = "The parts are what the budget pays for, so they cannot cost less than the whole."
         raise ParameterError(owner, "parts", rule, parts, hint)
 
 

@@ -293,17 +293,15 @@ def _read_answer(answer: Any, sensitivity: Fraction, owner: str) -> Fraction:
         )
     if isinstance(answer, (float, np.floating, Decimal)) and not is_finite(answer):
         raise ScoresError(
-            f"The 'answers' of {owner} must be finite. Got NaN or an infinity among them. A query "
-            "must be total: map such "
-            "values to a documented number before asking."
+            f"The 'answers' of {owner} must be finite. Got NaN or an infinity among them. Replace "
+            f"such values by a public number first."
         )
     exact = Fraction(*answer.as_integer_ratio())
     if isinstance(answer, (float, np.floating)) and _spacing(exact, answer) > sensitivity:
         raise ScoresError(
-            f"The 'answers' of {owner} must be fine enough to show what one person changes. Got "
-            "floating-point numbers so "
-            "large that neighbouring ones are farther apart than the sensitivity. Use integers, or "
-            "subtract a public constant."
+            f"The 'answers' of {owner} must be precise enough to show what one person changes. "
+            f"Got floating-point numbers so large that they are farther apart than the "
+            f"sensitivity. Use integers, or subtract a public constant."
         )
     return exact
 

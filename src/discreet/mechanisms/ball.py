@@ -94,7 +94,7 @@ class BallExponentialMechanism:
         owner = type(self).__name__
         choice(self.loss, LOSS_NAMES, "loss", owner)
         if (self.epsilon is None) == (self.rho is None):
-            rule = "given, or rho: one of the two"
+            rule = "given, or 'rho' in its place (exactly one of the two)"
             raise ParameterError(owner, "epsilon", rule, self.epsilon)
         norm = _size(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
         set_frozen(self, _norm=norm)

@@ -323,7 +323,7 @@ class SelectionMechanism(ABC):
         return ParameterError(
             type(self).__name__,
             "with_gap",
-            "False with this noise",
+            "False with this kind of noise",
             True,
             "Use permute-and-flip or the exponential mechanism.",
         )

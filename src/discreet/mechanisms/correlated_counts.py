@@ -81,7 +81,9 @@ class CorrelatedCounts:
     ) -> None:
         owner = type(self).__name__
         if (mu is None) == (epsilon is None):
-            raise ParameterError(owner, "mu", "given, or 'epsilon', but not both", mu)
+            raise ParameterError(
+                owner, "mu", "given, or 'epsilon' in its place (exactly one of the two)", mu
+            )
         set_frozen(self, items=count(items, "items", owner), acknowledge=acknowledge)
         set_frozen(
             self,

@@ -117,8 +117,8 @@ class ListRequest:
         items = count(items_per_person, "items_per_person", self.owner)
         if self.sensitivity != 1:
             # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
-            rule = "1 where items_per_person is given"
-            hint = "The scores are then numbers of persons."
+            rule = "1 if 'items_per_person' is given"
+            hint = "The scores are then numbers of people."
             raise ParameterError(self.owner, "sensitivity", rule, self.sensitivity, hint)
         return items
 
@@ -153,7 +153,7 @@ class ListRequest:
         if noise is not None and (none or (picks and self._is_better(noise, picks))):
             return NoisyList(k=self.k, noise=noise, objective=self.objective)
         if picks is None:
-            rule = "smaller, or epsilon larger: nothing is left for each pick"
+            rule = "smaller, or 'epsilon' larger, because nothing is left for each pick"
             raise ParameterError(self.owner, "k", rule, self.k)
         return picks if beside is None else CountedSelection(picked=picks, noise=beside)
 
@@ -217,7 +217,7 @@ class ListRequest:
 
     def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
         if self.items_per_person is None:
-            rule = "another one where nobody knows how many items a person has"
+            rule = "one that needs no limit, or 'items_per_person' must be given"
             hint = "Say items_per_person=."
             raise ParameterError(self.owner, "method", rule, self.method, hint)
         return HistogramTopK(
@@ -273,8 +273,8 @@ def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
     if not found:
         found = [*_unknown_of(request, limit)]
     if not found:
-        hint = "Ten times k is a good start. Or say items_per_person=."
-        rule = "given where there are no candidates"
+        hint = "Ten times k is a good start. Or give items_per_person=."
+        rule = "given if there are no candidates"
         raise ParameterTypeError(request.owner, "limit", rule, None, hint)
     # the first of the lowest: a histogram, where it is as good
     return min(found, key=_height)

@@ -195,7 +195,7 @@ class DeepestPoint:
         if points.shape[1] != len(self._grids):
             raise ScoresTypeError(
                 f"The 'points' of {owner} must have one column for each pair of bounds. Got "
-                "another number."
+                f"another number of columns."
             )
         numbers = points[~np.isnan(points).any(axis=1)]
         ordered = [

@@ -161,7 +161,7 @@ def read_points(
         return read_grid(bounds, step, owner, most=most)
     for name, given in (("bounds", bounds), ("step", step)):
         if given is not None:
-            raise ParameterError(owner, name, "left out where points are listed", given)
+            raise ParameterError(owner, name, "left out if points are listed", given)
     return read_point_list(points, owner)
 
 

@@ -290,8 +290,8 @@ class IntervalExponentialMechanism:
         candidates.require_resolution(self._resolution, owner)
         if candidates.size != size:
             raise ScoresError(
-                f"The 'scores' of {owner} must be one for each piece, one more than breakpoints. "
-                "Got another number."
+                f"The 'scores' of {owner} must be one more than the breakpoints: one for each "
+                f"piece. Got another number."
             )
         exact = [
             Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()

@@ -55,7 +55,7 @@ class JointTopK(TopKMechanism):
         if self.delta:
             raise ParameterError("JointTopK", "delta", "0", self.delta, "It is a pure mechanism.")
         if self.k > _LONGEST:
-            hint = 'The time of "peel" does not grow with the square of k.'
+            hint = '"peel" has no such limit.'
             raise ParameterError("JointTopK", "k", f"at most {_LONGEST:,}", self.k, hint)
         # docs/proofs/top-k.md#the-joint-mechanism-privacy
         return BoundedRange(self.epsilon)

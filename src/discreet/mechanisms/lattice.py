@@ -236,9 +236,8 @@ class _Scores:
                 self._known[number] = _exact(self._score(number))
             except OverflowError:
                 raise ScoresTypeError(
-                    "The 'score' of LatticeExponentialMechanism must take whole numbers of any "
-                    "size. Got one that overflows. Compute "
-                    "it with Python's own whole numbers."
+                    "The 'score' of LatticeExponentialMechanism must work for whole numbers of "
+                    "any size. Got one that overflows. Compute it with Python's own integers."
                 ) from None
         return self._known[number]
 
@@ -281,8 +280,7 @@ class _Scores:
             if score * below * above * (high - low) < line * part:
                 raise ScoresError(
                     "The 'score' of LatticeExponentialMechanism must be concave. Got one that is "
-                    "not. Floats round: give whole numbers "
-                    "or fractions."
+                    "not. Return whole numbers or fractions: floats round."
                 )
 
 
@@ -307,9 +305,8 @@ def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
             waiting += [(middle + 1, end), (start, middle)]
         if len(found) > _MOST_STRETCHES:
             raise ScoresError(
-                "The 'score' of LatticeExponentialMechanism must fall faster, or bend less often, "
-                "for its odds to be added up. "
-                f"Got more than {_MOST_STRETCHES} bends that matter."
+                f"The 'score' of LatticeExponentialMechanism must have at most {_MOST_STRETCHES} "
+                f"bends that matter. Got more. Use a score that falls faster or bends less often."
             )
     return found
 
@@ -355,9 +352,7 @@ def _exact(value: Any) -> Fraction:
 
 def _endless() -> ScoresError:
     return ScoresError(
-        "The 'score' of LatticeExponentialMechanism must come down on both sides: otherwise the "
-        "odds of all whole numbers have no "
-        "finite sum, and no mechanism has such odds. Got one that does not come down, or not by "
-        "one noise scale within 2^512 numbers. "
-        "Give bounds, or a score that falls with distance."
+        "The 'score' of LatticeExponentialMechanism must fall on both sides. Got one that does "
+        "not fall, or not by one noise scale within 2^512 numbers. Give bounds, or a score that "
+        "falls with distance."
     )

@@ -233,7 +233,7 @@ class ManyQuantiles:
     def _require_small(self, owner: str) -> None:
         """Refuse what cannot be drawn at once."""
         if self.grid_size > LARGEST_JOINT:
-            hint = "Take a coarser step, or another method."
+            hint = "Take a larger step, or another method."
             raise ParameterError(
                 owner,
                 "method",

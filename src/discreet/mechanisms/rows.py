@@ -67,7 +67,8 @@ def read_column(values: Any, size: int, name: str, owner: str) -> NDArray[Any]:
         )
     if column.size != size:
         raise ScoresTypeError(
-            f"The '{name}' of {owner} must be one for each row. Got another number."
+            f"The '{name}' of {owner} must have one value for each row. Got another number of "
+            f"values."
         )
     return column
 

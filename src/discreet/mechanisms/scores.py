@@ -78,11 +78,9 @@ class Candidates:
         """Refuse floats that are too large to move by what one person can move a score."""
         if self.spacing > step:
             raise ScoresError(
-                f"The 'scores' of {owner} must be fine enough to show what one person changes. Got "
-                "floating-point numbers "
-                "so large that neighbouring ones are farther apart than the sensitivity. Use "
-                "integers, or subtract a public "
-                "constant."
+                f"The 'scores' of {owner} must be precise enough to show what one person changes. "
+                f"Got floating-point numbers so large that they are farther apart than the "
+                f"sensitivity. Use integers, or subtract a public constant."
             )
 
 
@@ -279,7 +277,7 @@ def _require_labels(labels: Sequence[Any], owner: str) -> None:
 def _require_index(labels: Any, owner: str) -> None:
     if not labels.is_unique:
         raise ScoresError(
-            f"The 'scores' of {owner} must have each label once. Got duplicate labels."
+            f"The 'scores' of {owner} must have each label only once. Got duplicate labels."
         )
     # several labels for each candidate
     if hasattr(labels, "levels"):
@@ -304,7 +302,6 @@ def _wrong_type(owner: str, got: str) -> ScoresTypeError:
 
 def _not_finite(owner: str) -> ScoresError:
     return ScoresError(
-        f"The 'scores' of {owner} must be finite. Got NaN or an infinity among them. A score "
-        "function must be total: "
-        "map such values to a documented number before selecting."
+        f"The 'scores' of {owner} must be finite. Got NaN or an infinity among them. Replace such "
+        f"values by a public number first."
     )

@@ -275,7 +275,7 @@ def positive_delta(delta: Number, owner: str) -> Fraction:
             "delta",
             "greater than 0",
             delta,
-            "Naming items that only the data know is not possible with pure privacy.",
+            "Pure privacy cannot list names that come from the data.",
         )
     return exact
 
@@ -527,7 +527,8 @@ def read_counts(counts: Scores, owner: str) -> Candidates | None:
     )
     if not whole:
         raise ScoresError(
-            f"The 'counts' of {owner} must be whole numbers of persons, below 2^63. Got others."
+            f"The 'counts' of {owner} must be whole numbers of people, below 2^63. Got other "
+            f"numbers."
         )
     if candidates.low < 0:
         raise ScoresError(f"The 'counts' of {owner} must not be negative. Got a negative one.")

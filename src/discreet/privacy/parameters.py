@@ -43,7 +43,7 @@ def _read_loss(
 ) -> Fraction:
     exact = positive(exact_decimal(value, name, owner), value, name, owner)
     if exact.numerator > largest * exact.denominator and acknowledge != NOT_PRIVATE:
-        hint = f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}."
+        hint = f"A larger one needs acknowledge={NOT_PRIVATE!r}."
         raise ParameterError(owner, name, f"at most {largest}", value, hint)
     return exact
 

@@ -40,8 +40,8 @@ class BestPrice(Question):
     epsilon: Epsilon = parameter()
     rule: PersonRule | None = parameter(WHICH_ROW, default=None)
     mechanism: MechanismName | None = parameter(
-        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
-        "exponential where squares do.",
+        "How to choose. By default: permute-and-flip if epsilons add up in the budget, else "
+        "exponential.",
         default=None,
     )
     where: RowCondition | None = parameter(default=None)

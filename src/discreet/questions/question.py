@@ -218,7 +218,7 @@ class Question(_HowToAsk):
         known = {each.name: each for each in cls.parameters}
         with called_as(cls.__name__, cls.takes):
             for name in sorted(given.keys() - known.keys()):
-                rule = f"left out: {cls.name} has only {', '.join(known)}"
+                rule = f"left out, because {cls.name} has only {', '.join(known)}"
                 hint = _nearest(name, list(known))
                 raise ParameterError(cls.__name__, name, rule, given[name], hint)
             for name, each in known.items():
@@ -229,8 +229,10 @@ class Question(_HowToAsk):
 
 def left_out(name: str) -> ParameterError:
     """The refusal of a question without a parameter that is no public fact either."""
-    hint = "Or say it once for all questions, as a public fact of the column."
-    return ParameterTypeError(ASKED, name, "given, or a public fact of the column", None, hint)
+    hint = "You can also give it once for all questions, as a public fact of the column."
+    return ParameterTypeError(
+        ASKED, name, "given, here or as a public fact of the column", None, hint
+    )
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -50,8 +50,8 @@ _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
 
 _COPIED = (
-    "A Session is one budget, and a copy would be a second one. Open a session in each process, "
-    "with a Ledger that they share."
+    "A Session cannot be copied or pickled: a copy would be a second budget. Open a session "
+    "in each process, with a Ledger that they share."
 )
 
 
@@ -385,8 +385,11 @@ def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -
     except Exception:
         # raised out here, without the words of the database
         pass
-    rule, hint = "one of which the database can answer this", "Ask again later, or about another."
-    raise ParameterError(inquiry.owner, "table", rule, Hidden("one of which it cannot"), hint)
+    rule, hint = (
+        "one about which the database can answer this",
+        "Ask again later, or about another.",
+    )
+    raise ParameterError(inquiry.owner, "table", rule, Hidden("one about which it cannot"), hint)
 
 
 def _both(one: Condition | None, other: Condition | None) -> Condition | None:

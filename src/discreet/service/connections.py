@@ -87,7 +87,7 @@ class _StrictReader(h11.Connection):
             used = before[: len(before) - len(self.trailing_data[0])]
             names = {name for name, _ in event.headers}
             if _OTHER_LINES.search(used) or {b"content-length", b"transfer-encoding"} <= names:
-                raise h11.RemoteProtocolError("another program may read this otherwise")
+                raise h11.RemoteProtocolError("other programs may read this differently")
         return event
 
 

@@ -266,7 +266,9 @@ class Published:
         if found is None or found.closed is None:
             return False
         said = _budget_of(name, analyst)
-        self.notes.append(f"{said} was closed for good in the ledger. The ledger counts.")
+        self.notes.append(
+            f"{said} was closed for good in the ledger, which overrides the manifest."
+        )
         return True
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
@@ -276,8 +278,8 @@ class Published:
         budget = said.loss if found is None else found.budget
         if found is not None and found.budget != said.loss:
             self.notes.append(
-                f"{_budget_of(name, analyst)} is {found.budget!r} in the ledger, and {said.loss!r} "
-                "in the manifest. The ledger counts."
+                f"{_budget_of(name, analyst)} is {found.budget!r} in the ledger and {said.loss!r} "
+                f"in the manifest. The ledger overrides the manifest."
             )
         try:
             self.ledger.open(name, budget=budget, analyst=analyst, **about)

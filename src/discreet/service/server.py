@@ -55,7 +55,7 @@ class Running:
         cannot be used.
         """
         if self.host not in _LOOPBACK and self.name is None:
-            hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
+            hint = "Give the host name with --behind-proxy, or a certificate with --host-name."
             raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
         if self.certificate is not None:
             try:

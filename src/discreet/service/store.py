@@ -372,7 +372,7 @@ def _hiding_details() -> Iterator[None]:
         raise
     except Exception as error:
         kind = type(error).__name__
-        raise LedgerError(f"The service's own tables cannot be used: {kind}.") from None
+        raise LedgerError(f"The service cannot use its own tables: {kind}.") from None
 
 
 class StoreConnection(Protocol):

@@ -73,7 +73,7 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> Labels:
     if not _is_iterable(labels):
         raise ParameterTypeError(owner, name, "a list of labels", labels)
     if _is_frame(labels):
-        hint = "Hand over one column of it, as a list."
+        hint = "Pass one of its columns as a list."
         raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
     listed: Labels = listed_once(labels)
     if not listed:
@@ -84,7 +84,7 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> Labels:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
     # the usual case has no empty ones, and is told by its types
     if not listed.kinds <= {str, int} and any(map(_is_empty, listed)):
-        raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
+        raise ParameterError(owner, name, "without empty labels", Hidden("an empty one"))
     if different != len(listed):
         raise ParameterError(owner, name, "all different", Hidden("one twice"))
     return listed
@@ -121,17 +121,17 @@ def _right_labels(
     import narwhals as nw
 
     if kind in (nw.String, nw.Enum):
-        return _is_text, "text, as the column is"
+        return _is_text, "text, like the column"
     if kind == nw.Decimal:
-        return _is_decimal, "whole numbers or Decimals, as the column is"
+        return _is_decimal, "whole numbers or Decimals, like the column"
     if kind.is_numeric():
-        return _is_number, "numbers of at most 64 bits, as the column is"
+        return _is_number, "numbers of at most 64 bits, like the column"
     if kind == nw.Boolean:
-        return lambda label: isinstance(label, bool), "True or False, as the column is"
+        return lambda label: isinstance(label, bool), "True or False, like the column"
     if kind == nw.Date:
         return (
             lambda label: isinstance(label, date) and not isinstance(label, datetime),
-            "dates, as the column is",
+            "dates, like the column",
         )
     rule = "a column of text, numbers, truth values or dates"
     raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")

@@ -107,9 +107,9 @@ def read_where(where: Any, owner: str, columns: Collection[str] = ()) -> Conditi
         return require_reasonable(where, owner)
     hint = "For example \"age >= 30 and role = 'nurse'\"."
     if type(where).__name__ == "Expr":
-        hint = "Write discreet.column('age') in the place of col('age')."
+        hint = "Write discreet.column('age') instead of col('age')."
     elif callable(getattr(where, "to_list", None)) or hasattr(where, "__array__"):
-        hint = "A column of truth values pairs rows by their position; say what must hold in a row."
+        hint = "Give a condition on a single row, not a column of truth values."
     raise ParameterTypeError(owner, "where", _RULE, where, hint)
 
 
@@ -160,7 +160,7 @@ class _Parser:
     def _condition(self) -> Condition:
         self._depth += 1
         if self._depth > DEEPEST:
-            self._refuse(f"at most {DEEPEST} conditions inside of each other")
+            self._refuse(f"at most {DEEPEST} nested conditions")
         parts = [self._conjunction()]
         while self._take("or"):
             parts.append(self._conjunction())
@@ -290,7 +290,9 @@ def _slip(token: _Token | None, after: str) -> str | None:
     if token.kind == "sign" and (after, token.text) in (("=", "="), ("<", ">")):
         return "= once for equal" if after == "=" else "!= for unequal"
     if token.kind == "name":
-        return f"single quotes around text, '{token.text[:20]}': double ones are for columns"
+        return (
+            f"single quotes around text, '{token.text[:20]}', because double ones are for columns"
+        )
     return "'is null' for an empty cell" if token.says("null") else None
 
 

@@ -196,7 +196,7 @@ class _Matcher:
             return self._compare_moment(column, kind, sign, value)
         if _is_text(kind):
             return self._compare_text(column, kind, sign, value)
-        rule = "left out, or is null, or a column of numbers, text, days, times or truth values"
+        rule = "about a column of numbers, text, days, times or truth values, or an is-null test"
         return self._refuse(rule, column, f"a column of {kind_name(kind)}")
 
     def _compare_whole(

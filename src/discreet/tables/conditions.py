@@ -65,7 +65,7 @@ class Condition:
             "and",
             "written as & (or: |, not: ~), with each comparison in parentheses",
             "a truth value",
-            "A chain such as 30 <= age < 50 is is_between(30, 50, closed='left').",
+            "Instead of 30 <= age < 50, write is_between(30, 50, closed='left').",
         )
 
     def __repr__(self) -> str:
@@ -306,12 +306,12 @@ def require_reasonable(condition: Condition, owner: str) -> Condition:
     except RecursionError:
         deepest, comparisons = DEEPEST + 1, 0
     if deepest > DEEPEST + 1:
-        rule = f"at most {DEEPEST} conditions inside of each other"
+        rule = f"at most {DEEPEST} nested conditions"
         raise ParameterError(owner, "where", rule, "more")
     if comparisons > MOST_COMPARISONS:
         rule = f"of at most {MOST_COMPARISONS} comparisons"
         raise ParameterError(
-            owner, "where", rule, comparisons, "For many values of one column use 'in'."
+            owner, "where", rule, comparisons, "For many values of one column, use 'in'."
         )
     return condition
 
@@ -329,9 +329,9 @@ def read_value(value: object, name: str, owner: str) -> Value:
         return value
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _number(value, name, owner)
-    hint = "A condition compares a column with public values, not with other columns or rows."
+    hint = "Conditions compare a column with public values, not with other columns or rows."
     if value is None:
-        hint = "An empty cell is found by is_null(), or by 'is null'."
+        hint = "For empty cells, use is_null() or 'is null'."
     raise ParameterTypeError(owner, name, _VALUES, value, hint)
 
 

@@ -362,8 +362,8 @@ def require_names(table: Table, items: Items, owner: str) -> None:
 
     kind, column = items.kind(table), items.column
     if not (kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
-        hint = "Give candidates, or make it text."
-        rule = "a column of text, numbers or truth values where there are no candidates"
+        hint = "Give candidates, or convert the column to text."
+        rule = "a column of text, numbers or truth values if there are no candidates"
         raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 

@@ -36,7 +36,7 @@ _INTERRUPTED = ("Query interrupted",)
 _PAUSE = 0.05
 """Seconds until the engine is told again: DuckDB forgets what it is told between two statements."""
 _HINT = (
-    "DuckDB can be stopped where discreet reads the table itself (files, pandas, Arrow), and Spark."
+    "Spark can be stopped, and DuckDB if discreet reads the table itself (files, pandas, Arrow)."
 )
 
 
@@ -86,7 +86,7 @@ def read_time_limit(value: Number | None, brake: Cancellation | None) -> float |
         exact_decimal(value, "time_limit", "Session"), value, "time_limit", "Session"
     )
     if brake is None:
-        rule = "left out where the engine cannot be stopped"
+        rule = "left out if the engine cannot be stopped"
         raise ParameterError("Session", "time_limit", rule, value, _HINT)
     # longer than this no thread can wait
     return min(nearest_float(seconds), threading.TIMEOUT_MAX)

@@ -152,14 +152,14 @@ _PAIRS = [
 ]
 _VALUE = "__discreet_value"
 _OF_JSON = re.compile(r"JSON(\[\d*\])*")
-_HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
+_HINT = 'Convert it to plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
 
 
 def require_spelling(table: Table, column: str, owner: str) -> None:
     """Refuse a column of text, or of lists of text, in which two different texts can be equal."""
     if _OF_JSON.fullmatch(native_kind(table, column)):
         # It looks like text, but candidates would be read as JSON, and fail on some row.
-        rule, got = "made text in a query first where it is of JSON", column
+        rule, got = "converted to text in a query first, if it is JSON", column
         raise ParameterTypeError(owner, "column", rule, got)
     if column in table.plain or not _is_of_text(table.schema[column]):
         return
@@ -367,7 +367,7 @@ def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
     read_split(split, "split", owner)
     if kind not in (nw.String, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
-        raise ParameterError(owner, "split", "left out where the column is not text", got)
+        raise ParameterError(owner, "split", "left out if the column is not text", got)
 
 
 def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
@@ -379,7 +379,7 @@ def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     known = kind in (nw.String, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
     if not known or kind == nw.UInt128:
         rule = "a column of text, numbers of at most 64 bits, truth values or dates"
-        hint = "Make it a column of days first." if kind == nw.Datetime else ""
+        hint = "Convert it to days first." if kind == nw.Datetime else ""
         raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _LAZY = ("DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
-_COLUMNS = "Hand over a query that renames or leaves out the others, or casts them."
+_COLUMNS = "Pass a query that renames, casts or leaves out the other columns."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
 
 
@@ -113,7 +113,7 @@ def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> T
     if isinstance(source, (str, Path, CsvFile, JsonFile)):
         opened = _open_file(source, owner, table, beside)
     elif table is not None:
-        rule = "left out where the table is not a database file"
+        rule = "left out if the table is not a database file"
         raise ParameterError(owner, "table_name", rule, table)
     else:
         opened = _open_frame(source, owner, beside)
@@ -250,7 +250,7 @@ def _open_file(
     if ending in DATABASES and name is None:
         raise ParameterTypeError(owner, "table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
-        rule = "left out where the table is not a database file"
+        rule = "left out if the table is not a database file"
         raise ParameterError(owner, "table_name", rule, name)
     try:
         return _read(path if described is None else described, ending, name, beside)
@@ -271,10 +271,10 @@ def _open_file(
 
 
 _SQLITE = (
-    "It is a SQLite file, whose columns may hold any type in any row. Hand over a data frame: "
-    "pandas.read_sql_query(query, sqlite3.connect(path))."
+    "It is an SQLite file, whose columns can hold any type in any row. Pass a data frame "
+    "instead: pandas.read_sql_query(query, sqlite3.connect(path))."
 )
-_FOLDER = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+_FOLDER = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
 
 
 def _ending_hint(path: str, ending: str) -> str:
@@ -282,12 +282,15 @@ def _ending_hint(path: str, ending: str) -> str:
     if os.path.isdir(path):
         return _FOLDER
     if ending == ".json":
-        return "If each line is an object of its own, call it .jsonl; else make it a table first."
+        return (
+            "If each line is one object, rename the file to .jsonl. Otherwise convert it to a "
+            "table first."
+        )
     if ending in SQLITE:
         return _SQLITE
     if ending in SHEETS:
-        return "Save the sheet as CSV first, or hand over a data frame of it."
-    return "Another name for a CSV file: CsvFile(path)."
+        return "Save the sheet as CSV first, or pass it as a data frame."
+    return "For a CSV file with another name, pass CsvFile(path)."
 
 
 def _reading_hint(path: str, error: Exception) -> str:

@@ -100,7 +100,7 @@ def _require_path(native: Any, owner: str) -> None:
             owner, "table", rule, type(error).__name__, "Ask again later."
         ) from None
     if names:
-        rule = "on a connection with no schema on its search path that other roles can change"
+        rule = "on a connection whose search path has no schema that other roles can change"
         hint = (
             "Connect with options='-c search_path=pg_catalog', and name the schema of the table: "
             "connection.table('reads', database='public')."
@@ -128,9 +128,9 @@ def _codes(native: Any, columns: list[str], owner: str) -> dict[str, int]:
             return {column.name: column.type_code for column in cursor.description}
     except Exception as error:
         if getattr(error, "sqlstate", None) == _FORBIDDEN:
-            rule = "one whose rows this role may all read"
-            got = "one with row-level security, or without the right to read it"
-            hint = "Hand over a view whose owner may read them all."
+            rule = "one of which this role may read all rows"
+            got = "one with row-level security, or one that this role may not read"
+            hint = "Pass a view whose owner may read all rows."
         else:
             rule, got = "one that the database can read", type(error).__name__
             hint = "Ask again later."

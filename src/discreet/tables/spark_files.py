@@ -71,7 +71,7 @@ def _decoded(first: bytes) -> str:
     try:
         return first.decode()
     except UnicodeDecodeError:
-        raise HeaderError("The first line is no text in UTF-8.") from None
+        raise HeaderError("The first line is not valid UTF-8.") from None
 
 
 def _cell(place: int, separator: str, form: Format) -> str:

@@ -151,7 +151,7 @@ def whole_steps(low: Fraction, high: Fraction, step: Fraction, owner: str) -> tu
         raise ParameterError(
             owner,
             "bounds",
-            "at least one step from each other",
+            "at least one step apart",
             shown_pair((float(low), float(high))),
         )
     return first, last

@@ -43,7 +43,7 @@ MOST_STEPS = 2**31
 """The largest number of steps of one cell: sums of 2^32 rows of a person fit 64 bits."""
 
 _SMALLEST, _LARGEST = Fraction(1, 10**280), Fraction(10) ** 280
-_HOW = "Add up the rows of a person ('sum'), or take their average ('mean')."
+_HOW = "Use 'sum' to add up the rows of a person, or 'mean' to average them."
 _COUNT, _SIGN = "__discreet_rows", "__discreet_sign"
 
 
