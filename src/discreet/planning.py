@@ -249,7 +249,7 @@ def _require_used(
     """Refuse what the question would not look at, which would seem to make no difference."""
     if k is not None and mechanism is not None:
         hint = "For a list, give 'method' instead."
-        raise ParameterError(owner, "mechanism", "left out if 'k' is given", mechanism, hint)
+        raise ParameterError(owner, "mechanism", "left out if k is given", mechanism, hint)
     for name, given in of_lists.items():
         if k is None and given not in (None, 0):
             raise ParameterError(owner, name, "left out unless k is given", given)

@@ -278,7 +278,7 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
 def test_groups_have_no_gap():
     """A release has one: of the first group, it would be said of all."""
     session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
-    message = r"'with_gap' parameter of Session\.mode must be left out where there are groups"
+    message = r"'with_gap' parameter of Session\.mode must be left out if there are groups"
     asked = {"candidates": NAMES, "epsilon": EPSILON, "with_gap": True}
     with pytest.raises(discreet.ParameterError, match=message):
         ask_of(session, "mode", "item", by="region", groups=GROUPS, **asked)

@@ -25,13 +25,13 @@ def promise(loss: Loss, who: str = "person") -> str:
 
     >>> from discreet import PureDP
     >>> print(promise(PureDP(1)))  # doctest: +NORMALIZE_WHITESPACE
-    Adding or removing any one person changes the odds of any answer by a factor of at most
+    Adding or removing any one person changes the chance of any answer by a factor of at most
     2.72 (e^1).
     """
     if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ApproxDP)):
         return f"The privacy loss is at most {loss.in_short}."
     words = (
-        f"Adding or removing any one {who} changes the odds of any answer by a factor of at most "
+        f"Adding or removing any one {who} changes the chance of any answer by a factor of at most "
         f"{factor(loss.epsilon)}"
     )
     more = f", plus a probability of {round_up(loss.delta)}" if isinstance(loss, ApproxDP) else ""

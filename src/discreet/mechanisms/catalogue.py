@@ -77,7 +77,7 @@ def make_top_k(
 ) -> TopKMechanism:
     """The mechanism that `top_k` uses with these parameters."""
     if choice(method, TOP_K_METHODS, "method", "top_k") == "histogram":
-        rule = "one that needs no limit, or 'items_per_person' must be given"
+        rule = "another one, unless you limit how many items of each person count"
         raise ParameterError("top_k", "method", rule, method, "Say items_per_person=.")
     k, exact_delta = count(k, "k", "top_k"), read_delta(delta, "top_k")
     # docs/proofs/top-k.md#what-the-code-states

@@ -117,7 +117,7 @@ class ListRequest:
         items = count(items_per_person, "items_per_person", self.owner)
         if self.sensitivity != 1:
             # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
-            rule = "1 if 'items_per_person' is given"
+            rule = "1 if items_per_person is given"
             hint = "The scores are then numbers of people."
             raise ParameterError(self.owner, "sensitivity", rule, self.sensitivity, hint)
         return items
@@ -217,7 +217,7 @@ class ListRequest:
 
     def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
         if self.items_per_person is None:
-            rule = "one that needs no limit, or 'items_per_person' must be given"
+            rule = "another one, unless you limit how many items of each person count"
             hint = "Say items_per_person=."
             raise ParameterError(self.owner, "method", rule, self.method, hint)
         return HistogramTopK(

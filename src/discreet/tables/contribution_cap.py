@@ -122,7 +122,7 @@ def read_rows(
         rule_text = "left out if each row is protected by itself"
         raise ParameterError(owner, name, rule_text, rows)
     if rule is not None:
-        raise ParameterError(owner, name, "left out if there is a 'rule'", rows)
+        raise ParameterError(owner, name, "left out if there is a rule", rows)
     rows = _count(rows, name, owner)
     _require_written(rows, name, table, unit.column, owner)
     return None, rows

@@ -380,12 +380,12 @@ def open_budget(
         given = {"dataset": dataset, "analyst": analyst, "window": window}
         for name, value in {**given, "table_label": asked.table_label}.items():
             if value is not None:
-                raise ParameterError("Session", name, "left out if there is no 'ledger'", value)
+                raise ParameterError("Session", name, "left out if there is no ledger", value)
         return SessionBudget(budget, delta_for_losses)
     own: dict[str, Any] = {"budget": budget, "delta_for_losses": delta_for_losses}
     for name, given in own.items():
         if given is not None:
-            raise ParameterError("Session", name, "left out if there is a 'ledger'", given)
+            raise ParameterError("Session", name, "left out if there is a ledger", given)
     from discreet.ledger import Ledger
 
     if not isinstance(ledger, Ledger):

@@ -314,11 +314,19 @@ class TestNoRefunds:
     @BUDGETS
     @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
     def test_a_filter_is_one_budget(self, budget, duplicate):
-        with pytest.raises(TypeError, match="A PrivacyFilter is one budget, and a copy would be"):
+        with pytest.raises(
+            TypeError,
+            match=r"A PrivacyFilter cannot be copied or pickled: a copy would be a second "
+            r"budget\. Share it, or use a Ledger",
+        ):
             duplicate(PrivacyFilter(budget))
 
     def test_a_session_with_a_budget_of_its_own_cannot_be_copied_deeply(self):
-        with pytest.raises(TypeError, match="A PrivacyFilter is one budget"):
+        with pytest.raises(
+            TypeError,
+            match=r"A PrivacyFilter cannot be copied or pickled: a copy would be a second "
+            r"budget\. Share it, or use a Ledger",
+        ):
             copy.deepcopy(SessionBudget(PureDP(1), None))
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -330,7 +338,13 @@ class TestNoRefunds:
             try:
                 within.admit(PureDP(0.1))
             except discreet.DiscreetError as error:
-                code = 0 if "belongs to the process that made it" in str(error) else 2
+                code = (
+                    0
+                    if "This budget can only be used in the process that made it. After a fork, "
+                    "make a new one in the child from a part of the budget, or use a Ledger."
+                    in str(error)
+                    else 2
+                )
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -163,10 +163,21 @@ def test_bad_approximate_losses(shell, text):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ((), ("'--delta'", "given, or --epsilon, but not both", "Got nothing.")),
+        (
+            (),
+            (
+                "'--delta'",
+                "given, or '--epsilon' in its place (exactly one of the two)",
+                "Got nothing.",
+            ),
+        ),
         (
             ("--delta", "1e-6", "--epsilon", "1"),
-            ("'--delta'", "given, or --epsilon, but not both", "Got '1e-6'."),
+            (
+                "'--delta'",
+                "given, or '--epsilon' in its place (exactly one of the two)",
+                "Got '1e-6'.",
+            ),
         ),
         (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
         (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),

@@ -82,7 +82,7 @@ def test_groups_are_values_of_their_column(pets, tmp_path):
     years = ("counts", "pets.parquet", *COUNTS[2:], "--one-row", "--by", "year", "--groups")
     release = Release.from_json(pets(*years, "2020,2021", "--json").out)
     assert list(release.value) == [2020, 2021]
-    pets(*years, "a,b").refused("'--groups'", "numbers, as the column is")
+    pets(*years, "a,b").refused("'--groups'", "numbers, like the column")
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_counts_beside_a_file_of_scores(pets):
     unknown = (*scores, "-k", "2", "--delta", "1e-6", "--unknown-domain", "--limit", "20")
     release = Release.from_json(pets(*unknown, "--with-counts", "--json").out)
     assert release.counts is not None
-    pets(*known, "--score-range", "1").refused("'--sensitivity'", "given where counts are asked")
+    pets(*known, "--score-range", "1").refused("'--sensitivity'", "given if you ask for counts")
     pets(*known, "--sensitivity", "1", "--by", "pet").refused("'--by'", "left out without --column")

@@ -162,7 +162,9 @@ class TestBudgets:
 
     def test_a_url_gets_its_slashes(self, shell):
         for url in ("sqlite://budget.db", "sqlite:budget.db"):
-            shell("ledger", "show", url).refused("A file is its path")
+            shell("ledger", "show", url).refused(
+                "For a file, give its path, or its path after sqlite:/// (three slashes)."
+            )
 
 
 class TestHistory:

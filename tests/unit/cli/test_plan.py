@@ -123,7 +123,10 @@ def test_a_pure_budget_is_divided(shell):
             ("--plot", "no/such/folder/a.png"),
             ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'."),
         ),
-        (("--plot", "a.png", "--kind", "pure-dp"), ("'--plot'", "bounded range only")),
+        (
+            ("--plot", "a.png", "--kind", "pure-dp"),
+            ("'--plot'", "given only with bounded range, which it compares"),
+        ),
         (("--plot", "a.png", "--delta", "0"), ("'--plot'", "a --delta greater than 0")),
     ],
 )

@@ -225,7 +225,7 @@ class TestAnswers:
         alone = [option for option in MEDIAN if option not in (*WHO, *LARGEST)]
         assert answer(ask(*alone, "--one-row", "--json")).value in (9, 10)
         refused = ask(*alone, "--one-row", *LARGEST)
-        refused.refused("'--rule'", "left out where each row is protected by itself", "Got 'max'.")
+        refused.refused("'--rule'", "left out if each row is protected by itself", "Got 'max'.")
 
     def test_several_items_in_a_cell(self, ask, tmp_path):
         rows = "".join(f"s{i},{'Ada; Bob' if i % 2 else 'Bob ;Bob'}\n" for i in range(3000))
@@ -347,7 +347,7 @@ class TestShown:
         )
         assert "counted" not in words(ask("top-k", *options, "1"))
         ask("top-k", *options, "2").refused(
-            "'--items-per-person'", "1, or left out, where each row is protected", "Got 2."
+            "'--items-per-person'", "1, or left out, if each row is protected by itself", "Got 2."
         )
 
     @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
@@ -453,7 +453,7 @@ class TestFiles:
         options = ("mode", "votes.parquet", "--column", "grade", *WHO, "--epsilon", "1", "--json")
         assert answer(ask(*options, "--candidates", "9,900")).value == 9
         ask(*options, "--candidates", "9,ten").refused(
-            "The '--candidates' parameter of discreet mode must be numbers, as the column is. Got "
+            "The '--candidates' parameter of discreet mode must be numbers, like the column. Got "
             "'9,ten'."
         )
 
@@ -463,16 +463,19 @@ class TestFiles:
             (("missing.csv",), ("'TABLE'", "an existing file", "Got 'missing.csv'.")),
             (("missing*.csv",), ("'TABLE'", "an existing file", "Got 'missing*.csv'.")),
             (("missing.duckdb", "--table", "x"), ("'TABLE'", "an existing file")),
-            (("https://example.org/votes.csv",), ("'TABLE'", "discreet reads local files only")),
+            (
+                ("https://example.org/votes.csv",),
+                ("'TABLE'", "Download it first: discreet reads only local files."),
+            ),
             (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
             (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
             (
                 ("broken.duckdb", "--table", "x"),
-                ("'TABLE'", "a file that can be read as its name says", "Got 'broken.duckdb'."),
+                ("'TABLE'", "a file in the format that its name says", "Got 'broken.duckdb'."),
             ),
             (
                 ("broken.parquet",),
-                ("'TABLE'", "a file that can be read as its name says", "Got 'broken.parquet'."),
+                ("'TABLE'", "a file in the format that its name says", "Got 'broken.parquet'."),
             ),
             (("empty.csv",), ("'TABLE'", "a file with columns", "Got 'empty.csv'. It is empty.")),
             (
@@ -520,7 +523,7 @@ class TestRefused:
                 ("--one-row",),
                 (
                     "'--person'",
-                    "given, or --one-row, but not both",
+                    "given, or '--one-row' in its place (exactly one of the two)",
                     "Got 'student'. Say who is protected",
                 ),
             ),
@@ -576,15 +579,15 @@ class TestRefused:
             ((*PRICE, "--rule", "mean"), ("'--rule'", "'max', 'min'", "Got 'mean'.")),
             (
                 [option for option in PRICE if option not in LARGEST],
-                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+                ("'--rule'", "given if a person can have several rows", "Got nothing."),
             ),
             (
                 [option for option in MEDIAN if option not in LARGEST],
-                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+                ("'--rule'", "given if a person can have several rows", "Got nothing."),
             ),
             (
                 (*MEDIAN, "--rows-per-person", "2"),
-                ("'--rows-per-person'", "left out where there is a rule", "Got '2'."),
+                ("'--rows-per-person'", "left out if there is a rule", "Got '2'."),
             ),
             (
                 (*MEDIAN, "--rows-per-person", "0"),
@@ -639,11 +642,19 @@ class TestRefused:
             ),
             (
                 (*LIST, *KNOWN, "--label", "x"),
-                ("'--label'", "left out with --column", "It belongs to a file of scores"),
+                (
+                    "'--label'",
+                    "left out with --column",
+                    "It is for a file of scores, with --label and --score.",
+                ),
             ),
             (
                 (*LIST, *KNOWN, "--monotonic"),
-                ("'--monotonic'", "left out with --column", "numbers of persons"),
+                (
+                    "'--monotonic'",
+                    "left out with --column",
+                    "The scores are then numbers of people.",
+                ),
             ),
             (
                 (*LIST, *KNOWN, "--unknown-domain"),
@@ -672,7 +683,11 @@ class TestRefused:
                     "--table",
                     "x",
                 ),
-                ("'--table'", "left out without --column", "It belongs to a table of persons"),
+                (
+                    "'--table'",
+                    "left out without --column",
+                    "It is for a table about people, with --column.",
+                ),
             ),
         ],
     )

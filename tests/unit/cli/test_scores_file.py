@@ -397,7 +397,9 @@ class TestPlaces:
         "file", ["http://localhost:1/v.csv", "https://example.com/v.parquet", "s3://bucket/v.csv"]
     )
     def test_nothing_comes_over_the_network(self, file):
-        with pytest.raises(ParameterError, match="discreet reads local files only"):
+        with pytest.raises(
+            ParameterError, match="Download it first: discreet reads only local files"
+        ):
             read(file)
 
     @pytest.mark.parametrize("name", ["votes.xlsx", "votes", "votes.txt", ".csv"])

@@ -276,7 +276,7 @@ class TestExplore:
     def test_there_is_no_default_budget(self, shell, started, people, tmp_path):
         outcome = shell(*EXPLORE)
         assert outcome.code == 130
-        assert "How much may be spent on this file in total? epsilon" in outcome.out
+        assert "How much epsilon may be spent on this file in total?" in outcome.out
         assert started == []
         assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 

@@ -199,8 +199,8 @@ class TestFewItemsOfEachPerson:
 
     def test_a_histogram_needs_to_know_how_many(self, votes):
         votes("-k", "3", *PRIVACY, "--method", "histogram").refused(
-            "The '--method' parameter of discreet top-k must be another one where nobody knows how "
-            "many items a person has. Got 'histogram'. Say --items-per-person."
+            "The '--method' parameter of discreet top-k must be another one, unless you limit "
+            "how many items of each person count. Got 'histogram'. Say --items-per-person."
         )
         options = ("--method", "histogram", "--items-per-person", "2", "--json")
         release = Release.from_json(votes("-k", "3", *PRIVACY, *options).out)
@@ -212,8 +212,8 @@ class TestFewItemsOfEachPerson:
     )
     def test_one_person_moves_each_count_by_one(self, votes, options, got):
         votes("-k", "3", "--epsilon", "1", *options, "--items-per-person", "1").refused(
-            "The '--sensitivity' parameter of discreet top-k must be 1 where --items-per-person is "
-            f"given. Got {got}. The scores are then numbers of persons."
+            f"The '--sensitivity' parameter of discreet top-k must be 1 where --items-per-person "
+            f"is given. Got {got}. The scores are then numbers of people."
         )
 
 
@@ -338,7 +338,12 @@ class TestUnknownDomain:
         [
             (
                 ("--delta", "0"),
-                ("'--delta'", "greater than 0", "Got '0'.", "not possible with pure privacy"),
+                (
+                    "'--delta'",
+                    "greater than 0",
+                    "Got '0'.",
+                    "Pure privacy cannot list names that come from the data; try 1e-6.",
+                ),
             ),
             (("--limit", "2"), ("'--limit'", "at least k, 3", "Got 2.")),
             (("--limit", "0"), ("'--limit'", "a whole number from 1 to 1,000,000", "Got 0.")),

@@ -44,7 +44,7 @@ _BUDGET = ApproxDP(4, 1e-5)
 _WELCOME = (
     "discreet answers questions about people. Nobody can tell from the answer whether any "
     "one of them was in the data. You say who is protected and how much privacy an answer may "
-    "cost (epsilon). No person can change the odds of any answer by more than a factor of "
+    "cost (epsilon). No person can change the chance of any answer by more than a factor of "
     "e^epsilon.\n\nThe questions below are about a table of 20,000 reads of articles. Everybody "
     "in it is made up, so this demo may show what must stay hidden for real people, such as the "
     "true ranks."
@@ -329,6 +329,6 @@ def _account(
     )
     table.add_row(
         "cost",
-        f"{release.loss!r}: no ballot changes the odds of an answer by more than {odds}",
+        f"{release.loss!r}: no ballot changes the chance of an answer by more than {odds}",
     )
     return table

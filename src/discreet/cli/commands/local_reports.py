@@ -115,7 +115,7 @@ def _show(mechanism: ReportMechanism, reports: int, output: str) -> None:
     (epsilon,) = loss.numbers
     table.add_row(
         "promise",
-        f"Changing the value of a person changes the odds of any report by a factor of at most "
+        f"Changing the value of a person changes the chance of any report by a factor of at most "
         f"{factor(epsilon)}.",
     )
     console = terminal()
