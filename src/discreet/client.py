@@ -83,7 +83,7 @@ computer: a key must not travel in clear. Got 'http://example.org'.
 
 
 def _is_safe(url: str) -> bool:
-    """Whether an address keeps a key secret on its way, and is one at all."""
+    """True if an address keeps a key secret on its way, and is one at all."""
     try:
         parts = urlsplit(url)
         # a port that is no number is found when it is asked for
@@ -284,7 +284,7 @@ def _body(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_repeatable(method: str, path: str, body: Any, attempt: str | None) -> bool:
-    """Whether a request that may have arrived can be sent again: it only looks, or it asks a
+    """True if a request that may have arrived can be sent again: it only looks, or it asks a
     question that is paid for once. Anything else would be done twice.
     """
     if method == "GET":

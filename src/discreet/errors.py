@@ -84,7 +84,7 @@ class ParameterError(DiscreetError, ValueError):
         return type(self), (self.owner, self.name, self.rule, self.got, self.hint)
 
     def at(self, owner: str, parameters: Collection[str]) -> ParameterError:
-        """The same complaint as the caller of `owner` has to hear it, who knows only
+        """The error as the caller of `owner` should see it, who knows only
         its parameters: a hint that recommends another one is left out.
         """
         if self.name not in parameters:
@@ -371,7 +371,7 @@ _PASSWORD = re.compile(r"(?i)\b(password|passwd|pwd|sslpassword|passfile)\s*=\s*
 
 
 def _is_public(value: object) -> bool:
-    """Whether a value is a scalar, or an object of ours, whose repr shows no data."""
+    """True if a value is a scalar, or an object of ours, whose repr shows no data."""
     if value is None or isinstance(value, (str, bool, Number, date, Hidden)):
         return True
     return type(value).__module__.partition(".")[0] == "discreet"

@@ -91,7 +91,7 @@ class Preview:
     draws: how often it was asked.
     chosen: for each candidate, in how many of the answers it was.
     errors: for each answer, how far it was off, in the sense of `accuracy`.
-    accuracy: what is promised for every table, with 95 %.
+    accuracy: what is promised for every table, with 95%.
     examples: a few of the answers, each marked as a simulation.
     """
 

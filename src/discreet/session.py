@@ -324,7 +324,7 @@ class Session:
         """How far off the answer to a question can be, in its own unit. Free: no row is read.
 
         question: such as `discreet.questions.Mode`.
-        failure_probability: how often the bound may fail; with 1/20 it holds with 95 %.
+        failure_probability: how often the bound may fail; 1/20 means 95% confidence.
 
         Privacy: the bound follows from public numbers, and is the same for every table.
 
@@ -335,7 +335,7 @@ class Session:
         >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
         >>> articles = [f"article {number}" for number in range(1000)]
         >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
-        The selected article has at most 99 readers fewer than the best one, with 95 %.
+        With 95% confidence, the chosen article is at most 99 readers behind the most frequent one.
         """
         owner = "Session.error_bound"
         beta = read_probability(failure_probability, "failure_probability", owner)
@@ -345,7 +345,7 @@ class Session:
         return accuracy(beta)
 
     def would_fit(self, question: Question | Sequence[Question], /, *, fresh: bool = False) -> bool:
-        """Whether a question, or all of a list, would fit what is left of the budget. Free: no
+        """True if a question, or all of a list, would fit what is left of the budget. Free: no
         row is read.
         """
         if isinstance(question, Question):

@@ -45,7 +45,7 @@ def require_trusted(path: Path, name: str) -> None:
 
 
 def is_trusted(found: os.stat_result) -> bool:
-    """Whether it belongs to us, to root, or to a team of ours that may write it."""
+    """True if it belongs to us, to root, or to a team of ours that may write it."""
     if is_owned(found, 0):
         return True
     ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
@@ -53,7 +53,7 @@ def is_trusted(found: os.stat_result) -> bool:
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether nobody whom we do not trust can write it. What is mounted read-only, as settings
+    """True if nobody whom we do not trust can write it. What is mounted read-only, as settings
     are in a container, is the word of whoever mounts it.
     """
     found = os.stat(path)

@@ -149,7 +149,7 @@ def test_a_list_from_an_unknown_domain(draws, most):
         left = [counts[label] for label in counts if label not in listed]
         wrong += bool(listed) and max(left) - min(counts[label] for label in listed) > told.bound
         wrong += len(listed) < 2 and max(left) > counts["e"] + above
-    # 99.99 % of all runs with exactly 5 % would have no more; these have far fewer
+    # 99.99% of all runs with exactly 5% would have no more; these have far fewer
     assert wrong <= most
 
 
@@ -220,7 +220,7 @@ def test_many_quantiles_are_within_their_bound(method, kind):
         sharing = np.bincount(persons, minlength=1).max() if persons.size else 0
         allowed = told.bound + told.sharing * math.sqrt(sharing)
         wrong += any(off(persons, value, share) > allowed for value, share in zip(release.value, shares, strict=True))  # fmt: skip # noqa: E501
-    # 12 of 60 has probability 1e-5 where each fails with exactly 5 %
+    # 12 of 60 has probability 1e-5 where each fails with exactly 5%
     assert wrong < 12
 
 

@@ -321,7 +321,7 @@ class TestCounts:
             else:
                 assert paid.squares <= price.squares
             (number,) = release.counts.values
-            # ten times the error of 95 %: never, with e^-30
+            # ten times the error of 95%: never, with e^-30
             assert abs(number - 600) <= 10 * release.counts.error
             assert session.history()[0].loss == release.loss
 
@@ -390,7 +390,7 @@ class TestCounts:
         assert release.counts.total is None
         many = {"candidates": ["a", *map(str, range(30))], "epsilon": 5}
         everyone = session.counts("item", **many).counts
-        # ten times the error of 95 %: never
+        # ten times the error of 95%: never
         assert abs(everyone.total - 900) <= 10 * everyone.total_error
         some = session.counts("item", where="item = 'a'", **many).counts
         assert abs(some.total - 200) <= 10 * some.total_error

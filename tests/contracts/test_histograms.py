@@ -261,7 +261,7 @@ class TestLists:
         assert 0.95 * delta < near - math.exp(0.5) * far <= delta
 
     def test_errors_hold(self):
-        """200 lists of 10 of 1,000: at most 5 % of them may be further off than was said."""
+        """200 lists of 10 of 1,000: at most 5% of them may be further off than was said."""
         scores = np.random.default_rng(1).poisson(50, 1000)
         made = HistogramTopK(k=10, epsilon=1, items_per_person=1)
         best = np.sort(scores)[::-1][:10]
@@ -328,7 +328,7 @@ class TestProfiles:
         assert 0.18 < float(profile(Fraction(-1, 5), Fraction(5), 0)) < 0.1813
 
     def test_the_noise_is_narrower_than_by_concentrated_dp(self):
-        """By 7 % at (1, 1e-6), and close to the optimum of noise on all real numbers."""
+        """By 7% at (1, 1e-6), and close to the optimum of noise on all real numbers."""
         rho = gaussian_rho(Fraction(1), Fraction(1, 10**6), moved=100)
         assert 4.2246 < float(1 / (2 * rho)) ** 0.5 < 4.23
         assert float(1 / (2 * largest_rho(Fraction(1), Fraction(1, 10**6)))) ** 0.5 > 4.5

@@ -227,7 +227,7 @@ def _read_file() -> dict[Key, int]:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether it is a plain file of this user that nobody else may write."""
+    """True if it is a plain file of this user that nobody else may write."""
     if not stat.S_ISREG(status.st_mode):
         return False
     others = stat.S_IWGRP | stat.S_IWOTH

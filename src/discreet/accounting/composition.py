@@ -106,7 +106,7 @@ def compose(
         fixed beforehand.
 
     Privacy: an upper bound, proved and rounded up; see docs/proofs/composition.md.
-    Utility: for equal bounded ranges at most 1 % above the optimum, and at it if not
+    Utility: for equal bounded ranges at most 1% above the optimum, and at it if not
         adaptive.
     Cost: a few seconds for up to 1,000,000 queries.
 

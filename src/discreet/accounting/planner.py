@@ -402,7 +402,7 @@ def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
 
 
 def _plan_by_blocks(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
-    """The same for more queries than a block has, by dominating pairs."""
+    """Plan for more queries than a block has, by dominating pairs."""
     if (
         kind is not BoundedRange
         or not isinstance(budget, ApproxDP)

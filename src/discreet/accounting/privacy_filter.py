@@ -132,7 +132,7 @@ class BudgetRule(SpendingRule):
         return str(self._amount(spending.squares or Fraction(0), self.counting))
 
     def _in_squares(self, spent: Spending) -> bool:
-        """Whether the squares are what people read: not where only the plain sum has room."""
+        """True if the squares are what people read: not where only the plain sum has room."""
         if self.counting == "epsilon":
             return False
         return self._left_in_squares(spent) > 0 or not self._left_in_epsilon(spent) > 0
@@ -263,7 +263,7 @@ class PrivacyFilter:
         return self.rule.room(self._spent)
 
     def allows(self, *losses: Loss | Cost) -> bool:
-        """Whether these losses would still fit, one after the other."""
+        """True if these losses would still fit, one after the other."""
         total: Spending | None = self._spent
         for cost in map(_cost, losses):
             if total is not None:

@@ -315,7 +315,7 @@ class TypedQuestion:
         )
 
     def facts(self) -> Sequence[Fact]:
-        """Who is protected and which rows count, for people to read."""
+        """State who is protected and which rows count, for people to read."""
         unit = OneRow() if self.person is None else Person(self.person)
         about = [
             ("protects", protects(unit)),
@@ -325,7 +325,7 @@ class TypedQuestion:
 
     @property
     def who(self) -> str:
-        """Whom the promise is about: a row or a person."""
+        """The subject of the promise: a row or a person."""
         return "row" if self.person is None else "person"
 
     def _numbers(self) -> dict[str, Any]:

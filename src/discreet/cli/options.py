@@ -62,7 +62,7 @@ def parse_number(text: str) -> ExactNumber | None:
 
 
 def reasonable(number: Decimal) -> bool:
-    """Whether a decimal is finite and its digits fit on a page."""
+    """True if a decimal is finite and its digits fit on a page."""
     if not number.is_finite():
         return False
     exponent = number.as_tuple().exponent

@@ -228,7 +228,7 @@ class FileOptions:
             raise ParameterError(command, f"--{name}", rule, value)
 
     def words(self) -> dict[str, Any]:
-        """The same as a session takes them."""
+        """The options as a session takes them."""
         words = self.given()
         if words.get("separator") in ("tab", "\\t"):
             words["separator"] = "\t"

@@ -122,7 +122,7 @@ def probability_text(log_probability: float) -> str:
 
     >>> import math
     >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
-    (['100.00 %', '25.00 %', '1.2e-04'], '1.1e-4343')
+    (['100.00%', '25.00%', '1.2e-04'], '1.1e-4343')
     """
     if log_probability > math.log(0.0005):
         return f"{100 * math.exp(log_probability):.2f}%"

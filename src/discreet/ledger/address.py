@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether it is a file that is not there yet."""
+        """True if it is a file that is not there yet."""
         return self.path is not None and not self.path.exists()
 
 

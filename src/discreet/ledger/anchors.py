@@ -81,7 +81,7 @@ class AnchorFile:
             ) from None
 
     def begin(self, rows: Rows, name: str) -> tuple[bool, Anchor]:
-        """Whether the ledger says already that it has this file, and its latest point.
+        """Find out whether the ledger notes this file already, and its latest point.
 
         Raises if it says so and the file is gone, or is the one of another ledger.
         """

@@ -47,7 +47,7 @@ class Store(Protocol):
         """The name of this process, as the entry of a charge has it."""
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the process of this name still uses the ledger, as far as can be known."""
+        """True if the process of this name still uses the ledger, as far as can be known."""
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
         """Give roles their rights, and everybody else none; who has which now."""

@@ -474,7 +474,7 @@ class Ledger:
         analyst: str | None = None,
         window: Window = None,
     ) -> bool:
-        """Whether releases of these costs would fit now, one after the other."""
+        """True if releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
         costs = [read_cost(loss, owner) for loss in losses]
         return all(
@@ -528,7 +528,7 @@ class Ledger:
         return self._kept(*pages[0])
 
     def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
-        """Whether the answer to the request of this key was kept: asked again, it is free."""
+        """True if the answer to the request of this key was kept: asked again, it is free."""
         owner = "Ledger.has_answer"
         place = (
             read_known_name(dataset, "dataset", owner),
@@ -540,7 +540,7 @@ class Ledger:
         return known is not None and known.answer is not None
 
     def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
-        """Whether the request of this key was charged, and its answer will never come: then
+        """True if the request of this key was charged, and its answer will never come: then
         `again=True` pays for it once more.
         """
         owner = "Ledger.has_lost"
@@ -590,7 +590,7 @@ class Ledger:
     # --- inside: budgets
 
     def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
-        """Whether the budget is open already, as it was said: then its coins need not be
+        """True if the budget is open already, as it was said: then its coins need not be
         certified again.
         """
         with self._reading() as rows:
@@ -692,7 +692,7 @@ class Ledger:
         return outcome, asked
 
     def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
-        """The same request once more, with a ticket of its own."""
+        """Repeat a request with a new ticket."""
         return replace(asked, ticket=name(), **changed)
 
     def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
@@ -770,7 +770,7 @@ class Ledger:
             )
 
     def _is_held(self, number: int, entry: str) -> bool:
-        """Whether somebody may still answer this charge: its process is there, and did not give
+        """True if somebody may still answer this charge: its process is there, and did not give
         it up.
         """
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
@@ -842,7 +842,7 @@ class Ledger:
             return Release.from_json(text)
 
     def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
-        """Of the budgets that a charge is taken from, the one that has the least room."""
+        """The budget with the least room, of those that a charge is taken from."""
         found = self._balances(dataset, analyst, window)
         with DamageAdvice():
             accounts = [
@@ -924,7 +924,7 @@ def _read_anchor(text: str) -> Anchor:
 
 
 def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str) -> bool:
-    """Whether a budget admits releases of these costs, one after the other."""
+    """True if a budget admits releases of these costs, one after the other."""
     spent: Sums | None = balance.spent
     for cost in costs:
         if spent is not None:

@@ -33,7 +33,7 @@ class Reservation:
 
     @property
     def replayed(self) -> bool:
-        """Whether the same request was answered before, so that nothing was charged now."""
+        """True if the same request was answered before, so that nothing was charged now."""
         return self.answer is not None
 
     def __enter__(self) -> Reservation:

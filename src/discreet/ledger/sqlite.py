@@ -243,7 +243,7 @@ class SQLiteStore:
             return self._holders.mine()
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the process of this name still uses the ledger."""
+        """True if the process of this name still uses the ledger."""
         with self._failing_closed():
             return self._holders.is_alive(holder)
 
@@ -420,7 +420,7 @@ class SQLiteStore:
 
 
 def _is_durable_already(operation: Operation) -> bool:
-    """Whether nothing is lost with the entry but a note: that a charge was answered, where
+    """True if nothing is lost with the entry but a note: that a charge was answered, where
     nobody asks for the answer again, or never will be. The charge itself was synced.
     """
     return isinstance(operation, Abandon) or (

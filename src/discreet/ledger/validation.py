@@ -89,7 +89,7 @@ def read_name(value: str, name: str, owner: str) -> str:
 
 
 def _resembles(value: str) -> bool:
-    """Whether a name has characters that look like others: wide or bold letters, a Cyrillic a
+    """True if a name has characters that look like others: wide or bold letters, a Cyrillic a
     among Latin letters, one of the many dashes.
     """
     if not unicodedata.is_normalized("NFKC", value):
@@ -99,7 +99,7 @@ def _resembles(value: str) -> bool:
 
 
 def _is_unusual(before: str, sign: str) -> bool:
-    """Whether it is neither of ASCII nor a letter or its mark. A mark that is a letter, as in
+    """True if it is neither of ASCII nor a letter or its mark. A mark that is a letter, as in
     Japanese, looks like a dash where no such letter is before it.
     """
     kind = unicodedata.category(sign)
@@ -109,7 +109,7 @@ def _is_unusual(before: str, sign: str) -> bool:
 
 
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
-    """The same, or empty text for None."""
+    """Read a name, or return empty text for None."""
     return "" if value is None else read_name(value, name, owner)
 
 
@@ -184,7 +184,7 @@ def read_request(request: Mapping[str, Any], owner: str, name: str = "request") 
 
 
 def _is_plain(request: dict[str, Any]) -> bool:
-    """Whether it is surely read back from JSON as it is, and short: names, and one text each."""
+    """True if it is surely read back from JSON as it is, and short: names, and one text each."""
     texts = [*request, *request.values()]
     # A character takes up to 6 in JSON. Elsewhere two halves of one become a whole one, and two
     # names may become the same.
@@ -195,7 +195,7 @@ def _is_plain(request: dict[str, Any]) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether it is nested no deeper than allowed."""
+    """True if it is nested no deeper than allowed."""
     level = [value]
     for _ in range(_DEEPEST):
         if not level:
@@ -251,7 +251,7 @@ def _require_parts(cost: Cost, owner: str) -> None:
 
 
 def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
-    """Whether parts, each with how often it occurs, amount to at least this loss.
+    """True if parts, each with how often it occurs, amount to at least this loss.
 
     Epsilons are compared with the plain sum of epsilons: no way to compose gives more
     than that, so parts that make up the loss pass. The same holds for rho; and for
@@ -275,7 +275,7 @@ def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
 
 
 def _adds_up_in_rho(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
-    """The same where some of the parts have no epsilon without a delta."""
+    """Compare in rho, if some of the parts have no epsilon without a delta."""
     own = sum((times * getattr(part, "delta", 0) for part, times in parts.items()), delta)
     if not isinstance(loss, ApproxDP) or loss.delta <= own:
         return False
@@ -283,7 +283,7 @@ def _adds_up_in_rho(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> b
 
 
 def _at_least(sum_of_parts: Fraction, whole: Fraction) -> bool:
-    """Whether a sum is as large as the whole, which is often rounded up in its 15th digit."""
+    """True if a sum is as large as the whole, which is often rounded up in its 15th digit."""
     return sum_of_parts * (1 + _ROUNDING) >= whole
 
 

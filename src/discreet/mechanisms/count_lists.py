@@ -230,7 +230,7 @@ class ListRequest:
         )
 
     def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
-        """Whether a histogram with this noise is better than picks."""
+        """True if a histogram with this noise is better than picks."""
         drawn_one_by_one = not isinstance(picks, JointTopK) and self.k > 1
         if drawn_one_by_one and (self.delta or isinstance(picks.pick_loss, BoundedRange)):
             # a rate may be 0 as a float

@@ -280,7 +280,7 @@ class Cells:
 
     @classmethod
     def of_rank_counts(cls, counts: Sequence[int]) -> Cells:
-        """The same from how many values are at the first point, between it and the second
+        """Make it from the number of values at the first point, between it and the second
         one, at the second one, and so on.
         """
         whole = np.array(counts, dtype=np.int64)

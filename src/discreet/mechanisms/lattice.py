@@ -242,7 +242,7 @@ class _Scores:
         return self._known[number]
 
     def rises(self, number: int) -> bool:
-        """Whether the next number is better."""
+        """True if the next number is better."""
         return self.at(number + 1) > self.at(number)
 
     def best(self, start: int) -> int:

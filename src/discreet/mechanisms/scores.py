@@ -260,7 +260,7 @@ def _float_spacing(size: float | np.floating[Any], kind: np.finfo[Any]) -> float
 
 
 def _has_index(scores: Any) -> bool:
-    """Whether this is a Series with labels (a list has an `index` too, but that one is
+    """True if this is a Series with labels (a list has an `index` too, but that one is
     a method).
     """
     return hasattr(scores, "to_numpy") and not callable(getattr(scores, "index", len))

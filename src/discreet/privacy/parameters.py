@@ -158,7 +158,7 @@ Unit = Person | OneRow
 
 
 def protects(unit: Unit) -> str:
-    """Who is protected, for people to read.
+    """State who is protected, for people to read.
 
     >>> protects(Person("reader")), protects(OneRow())
     ('each `reader`, with all of their rows', 'each row by itself')

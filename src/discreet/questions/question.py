@@ -108,7 +108,7 @@ class Question(_HowToAsk):
 
     @property
     def ballots(self) -> bool:
-        """Whether a cell of its columns may hold several items."""
+        """True if a cell of its columns may hold several items."""
         return "split" in self.takes and getattr(self, "split", None) is None
 
     def rows(self) -> tuple[Any, str | None, Sequence[Any] | None]:

@@ -342,7 +342,7 @@ class QuestionRunner:
         )
 
     def is_kept(self, prepared: Prepared) -> bool:
-        """Whether its answer is there for nothing: here, or where the budget is."""
+        """True if its answer is there for nothing: here, or where the budget is."""
         return prepared.name in self._answers or self.budget.has_answer(prepared.name)
 
     def charge(self, loss: Loss, what: str, owner: str) -> None:

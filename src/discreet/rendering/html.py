@@ -154,7 +154,7 @@ def answer_table(
 
 
 def is_ranked(asked: Mapping[str, Any]) -> bool:
-    """Whether the order of a list is part of the answer: not that of a histogram, whose order is
+    """True if the order of a list is part of the answer: not that of a histogram, whose order is
     that of its candidates, nor of groups.
     """
     return asked.get("what") != "counts" and "by" not in asked

@@ -67,7 +67,7 @@ class Running:
                 ) from None
 
     def ledger_is_new(self) -> bool:
-        """Whether the ledger is a file that is not there yet. In another folder the same name
+        """True if the ledger is a file that is not there yet. In another folder the same name
         is another ledger, with the whole budget.
         """
         return read_address(self.ledger, owner="discreet serve", parameter="--ledger").is_new

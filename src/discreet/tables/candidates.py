@@ -64,7 +64,7 @@ def _is_iterable(labels: Any) -> bool:
 
 
 def _is_frame(labels: Any) -> bool:
-    """Whether it would list the names of its columns as if they were labels."""
+    """True if it would list the names of its columns as if they were labels."""
     return hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1
 
 
@@ -148,7 +148,7 @@ def _are_whole(labels: Labels) -> bool:
 
 
 def _is_text(label: Any) -> bool:
-    """Whether every engine can hold it: not half of a surrogate pair, and not the character 0."""
+    """True if every engine can hold it: not half of a surrogate pair, and not the character 0."""
     if not isinstance(label, str) or "\0" in label:
         return False
     try:

@@ -121,7 +121,7 @@ class _Token:
     text: str
 
     def says(self, word: str) -> bool:
-        """Whether this is a keyword or a sign."""
+        """True if this is a keyword or a sign."""
         return self.kind in ("word", "sign") and self.text.lower() == word
 
 

@@ -97,12 +97,12 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
 
 
 def compiled(condition: Condition, table: Table, owner: str) -> nw.Expr:
-    """The same of a condition that the engine is known to plan."""
+    """Compile a condition that the engine is known to plan."""
     return _Matcher(table, owner).match(condition, negated=False)
 
 
 def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
-    """Whether a database looks for a pattern in the texts of a column. No row is read: the
+    """True if a database looks for a pattern in the texts of a column. No row is read: the
     largest of no texts is empty, but has their collation.
     """
     import narwhals as nw

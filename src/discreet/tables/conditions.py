@@ -231,11 +231,11 @@ class Column:
         return self._compare(">=", value)
 
     def is_in(self, values: Iterable[object]) -> Condition:
-        """Whether a cell is one of these public values."""
+        """True if a cell is one of these public values."""
         return Among(self._name, read_values(values, "values", repr(self)))
 
     def is_between(self, low: object, high: object, *, closed: Closed = "both") -> Condition:
-        """Whether a cell is from `low` to `high`; closed: which of the two belong to it."""
+        """True if a cell is from `low` to `high`; closed: which of the two belong to it."""
         if closed not in _CLOSED:
             rule = "one of " + ", ".join(map(repr, _CLOSED))
             raise ParameterError(repr(self), "closed", rule, closed)
@@ -243,7 +243,7 @@ class Column:
         return between(self._name, *bounds, closed=closed)
 
     def is_null(self) -> Condition:
-        """Whether a cell is empty."""
+        """True if a cell is empty."""
         return Empty(self._name)
 
     def _compare(self, sign: Sign, value: object) -> Condition:
@@ -275,7 +275,7 @@ _CLOSED: dict[str, tuple[Sign, Sign]] = {
 
 
 def between(column: str, low: Value, high: Value, *, closed: Closed = "both") -> Condition:
-    """Whether a cell is from `low` to `high`."""
+    """True if a cell is from `low` to `high`."""
     bounds = zip(_CLOSED[closed], (low, high), strict=True)
     return And(tuple(Compare(column, sign, bound) for sign, bound in bounds))
 
@@ -283,7 +283,7 @@ def between(column: str, low: Value, high: Value, *, closed: Closed = "both") ->
 def days_within(
     column: str, intervals: Sequence[tuple[date, date]], *, zoned: bool = False
 ) -> Condition:
-    """Whether a cell is in one of several stretches of days, each from its first day to
+    """True if a cell is in one of several stretches of days, each from its first day to
     the one after its last.
 
     zoned: whether the column's times have a zone; a day is then a day in UTC.

@@ -112,7 +112,7 @@ def stated_rule(
 def read_rows(
     rule: PersonRule | None, rows: int | None, table: Table, unit: Unit, owner: str
 ) -> tuple[PersonRule | None, int | None]:
-    """The same for questions that can also count several rows of each person: the rule,
+    """Read the choice for questions that can count several rows of each person: the rule,
     or how many.
     """
     if rows is None:

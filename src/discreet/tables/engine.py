@@ -94,7 +94,7 @@ def read_time_limit(value: Number | None, brake: Cancellation | None) -> float |
 
 @dataclass(slots=True, eq=False)
 class Deadline:
-    """Whether a question has to end. Enter it while the question is answered.
+    """The deadline of a question. Enter it while the question is answered.
 
     limit: seconds from then on; None for no limit.
 
@@ -282,7 +282,7 @@ class Query:
         return with_lock(self.turn, self.fetch)
 
     def fetch(self) -> Mapping[str, Any]:
-        """The same for a caller who holds the turn already."""
+        """Fetch for a caller who holds the turn already."""
         found: Mapping[str, Any] = self._execute().fetchnumpy()
         return found
 

@@ -177,7 +177,7 @@ def require_local(path: str, owner: str) -> None:
 
 
 def from_anywhere(source: Any) -> Any:
-    """The same path, pattern or described file, to be opened from any folder; anything else
+    """Make a path, pattern or described file that opens from any folder; anything else
     as it is.
     """
     if isinstance(source, (CsvFile, JsonFile)):

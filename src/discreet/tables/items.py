@@ -175,7 +175,7 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
 
 
 def _is_of_text(kind: nw.dtypes.DType) -> bool:
-    """Whether cells are text, or lists of it."""
+    """True if cells are text, or lists of it."""
     import narwhals as nw
 
     inner = kind.inner if isinstance(kind, nw.List) else kind
@@ -183,7 +183,7 @@ def _is_of_text(kind: nw.dtypes.DType) -> bool:
 
 
 def _confuses(table: Table, column: str) -> bool | None:
-    """Whether the engine takes one text for another; None where it cannot be asked. No row is
+    """True if the engine takes one text for another; None where it cannot be asked. No row is
     read: the largest of no texts is empty, but has their collation.
     """
     import narwhals as nw
@@ -251,7 +251,7 @@ class Items:
     split: str | None = None
 
     def is_ballot(self, table: Table) -> bool:
-        """Whether one cell can hold several items."""
+        """True if one cell can hold several items."""
         import narwhals as nw
 
         return (
@@ -259,7 +259,7 @@ class Items:
         )
 
     def _is_listed(self, table: Table) -> bool:
-        """Whether the table has the cells as lists beside their text."""
+        """True if the table has the cells as lists beside their text."""
         return self.split is None and self.column in table.listed
 
     def kind(self, table: Table) -> nw.dtypes.DType:

@@ -102,7 +102,7 @@ def open_table(
 
 
 def _is_foreign(source: Any) -> bool:
-    """Whether this is a relation of DuckDB, on a connection that is not ours."""
+    """True if this is a relation of DuckDB, on a connection that is not ours."""
     import narwhals as nw
 
     native = nw.to_native(source, pass_through=True)
@@ -179,7 +179,7 @@ def _frame_hint(source: Any) -> str:
 
 
 def _has_twins(source: Any) -> bool:
-    """Whether this is a pandas frame with two columns of the same name."""
+    """True if this is a pandas frame with two columns of the same name."""
     names = getattr(source, "columns", None)
     return getattr(names, "is_unique", None) is False
 
@@ -306,7 +306,7 @@ def _reading_hint(path: str, error: Exception) -> str:
 
 
 def _is_sqlite(path: str) -> bool:
-    """Whether a file begins as all SQLite files do, with or without rows."""
+    """True if a file begins as all SQLite files do, with or without rows."""
     try:
         with open(path, "rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -353,7 +353,7 @@ def _reads_files(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw.LazyFrame[Any]:
-    """The same rows in memory, for a connection that may not read files. Only public
+    """Copy the rows into memory, for a connection that may not read files. Only public
     tables come here.
     """
     return as_frame(connection.from_arrow(rows.collect("pyarrow").to_native()))

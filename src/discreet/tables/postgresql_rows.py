@@ -53,7 +53,7 @@ _OPEN_SCHEMAS = (
 
 
 def is_postgresql(native: Any) -> bool:
-    """Whether this is a table of Ibis on PostgreSQL."""
+    """True if this is a table of Ibis on PostgreSQL."""
     return bool(native.get_backend().name == "postgres")
 
 
@@ -109,7 +109,7 @@ def _require_path(native: Any, owner: str) -> None:
 
 
 def _is_computed_with(kind: Any) -> bool:
-    """Whether questions would compute with such cells, or with what is in their lists."""
+    """True if questions would compute with such cells, or with what is in their lists."""
     import narwhals as nw
 
     held: Any = kind.inner if isinstance(kind, nw.List) else kind

@@ -1,4 +1,4 @@
-"""The same files on Spark: CSV and JSON lines by the rules of `delimited` and `json_lines`.
+"""Files on Spark: CSV and JSON lines by the rules of `delimited` and `json_lines`.
 
 Spark's own readers look at all rows to find columns (JSON), or refuse a file for one of
 them (CSV). So Spark reads lines of text, and each line is taken apart by expressions

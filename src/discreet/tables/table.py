@@ -184,7 +184,7 @@ class Table:
         return column
 
     def _is_pattern(self, column: str) -> bool:
-        """Whether an engine would read the name as one of several columns, or as none."""
+        """True if an engine would read the name as one of several columns, or as none."""
         # Spark takes "a.b" for a part of "a", and "`a`" for "a": each may be another column
         read = ".`" if self.frame.implementation.is_spark_like() else ""
         return column in ("*", "") or any(sign in column for sign in read)

@@ -175,7 +175,7 @@ def _mean(total: nw.Expr) -> nw.Expr:
 
 
 def read_vector_rule(rule: VectorRule | None, unit: Unit, owner: str) -> VectorRule | None:
-    """Whether several rows of one person are added up or averaged."""
+    """Read whether several rows of one person are added up or averaged."""
     return stated_rule(rule, VECTOR_RULES, _HOW, unit, owner)
 
 
@@ -267,7 +267,7 @@ def moment_of(vectors: Vectors, grid: RowGrid) -> NDArray[np.object_]:
 
 
 def _in_engine(vectors: Vectors, longest: int) -> NDArray[np.object_]:
-    """The same on DuckDB, which adds whole numbers of 64 bits in 128."""
+    """Add up on DuckDB, which adds whole numbers of 64 bits in 128."""
     import narwhals as nw
 
     names, columns = vectors.names, len(vectors.axes)
@@ -289,7 +289,7 @@ def _in_engine(vectors: Vectors, longest: int) -> NDArray[np.object_]:
 
 
 def shortened(frame: nw.LazyFrame[Any], names: list[str], longest: int) -> nw.LazyFrame[Any]:
-    """As `RowGrid.shortened`, in the engine: vectors in their direction, none longer than
+    """Shorten vectors in the engine, like `RowGrid.shortened`: in their direction, none longer than
     `longest`.
     """
     import narwhals as nw

@@ -1520,7 +1520,7 @@ class TestWhatASessionIs:
             session.questions_left(epsilon=-1)
 
     def test_a_mixed_sequence_uses_the_budget(self):
-        """0.1, 0.02, 0.3, lists, prices and quantiles: at least 90 % of the capacity."""
+        """0.1, 0.02, 0.3, lists, prices and quantiles: at least 90% of the capacity."""
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
         asked = ["mode", "best_price", "quantile", "top_k"]
         squares = Fraction(0)

@@ -195,7 +195,7 @@ def choose_epsilon(
     """Show how accurate a question is at each epsilon. No data is needed.
 
     With --within, also the smallest epsilon that is accurate enough. The bounds hold with
-    95 % for every table; the usual error is smaller: see discreet preview. Say the budget
+    95% for every table; the usual error is smaller: see discreet preview. Say the budget
     that will pay: where it counts squares of epsilons, lists of items of which a person
     has few get more noise for the same epsilon, and counts may get other noise.
 
