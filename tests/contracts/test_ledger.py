@@ -1665,7 +1665,8 @@ class TestAnchorFiles:
             charge(ledger, 1)
         place.put_copy_back()
         with pytest.raises(
-            LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"
+            LedgerError,
+            match=r"must contain its anchor, entry 3. It was cut, or replaced by an older copy",
         ):
             Ledger(place.url, anchor_file=file)
 

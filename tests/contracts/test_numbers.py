@@ -248,7 +248,8 @@ class TestExtremes:
     def test_floats_that_cannot_show_a_person(self):
         mechanism = on_pieces([0, 1, 2], epsilon=1, sensitivity=1, step=1)
         with pytest.raises(
-            discreet.errors.ScoresError, match="must be fine enough to show what one person changes"
+            discreet.errors.ScoresError,
+            match="must be precise enough to show what one person changes",
         ):
             mechanism.select([1e17, 0.0])
 

@@ -178,7 +178,7 @@ class TestNoiseSwallowedByLargeScores:
 
     def test_floats_there_are_refused(self):
         with pytest.raises(
-            discreet.errors.ScoresError, match="fine enough to show what one person changes"
+            discreet.errors.ScoresError, match="precise enough to show what one person changes"
         ):
             discreet.select([1e17, 1e17 + 16], epsilon=1, sensitivity=1)
 

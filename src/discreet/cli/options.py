@@ -453,7 +453,7 @@ def as_option(name: str) -> str:
 
 
 # as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+))?")
 _OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 
@@ -461,16 +461,17 @@ _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 def in_options(hint: str) -> str:
     """A hint that names parameters and methods, with what is typed in their place.
 
-    >>> in_options("Say rule='max' or items_per_person=.")
-    'Say --rule max or --items-per-person.'
-    >>> in_options("For another one: CsvFile(path, encoding='latin-1').")
-    'For another one: --encoding latin-1.'
+    >>> in_options("Say rule='max', items_per_person= or rows_per_person=3.")
+    'Say --rule max, --items-per-person or --rows-per-person 3.'
+    >>> in_options("Give another one, as in CsvFile(path, encoding='latin-1').")
+    'Give another one, as in --encoding latin-1.'
     >>> in_options("See Ledger.open.")
     'See discreet ledger open.'
     """
 
     def typed(keyword: re.Match[str]) -> str:
-        name, value = keyword.groups()
+        name, word, number = keyword.groups()
+        value = number if word is None else word
         return as_option(name) if value is None else f"{as_option(name)} {value}"
 
     plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))

@@ -33,7 +33,7 @@ from discreet.tables.items import require_number
 
 @question("best_price")
 class BestPrice(Question):
-    """Pick the one price that earns most. Everybody buys who would pay the price."""
+    """Pick the price that earns the most. Everybody who would pay the price buys."""
 
     column: ColumnName = parameter("How much each person would pay.", kw_only=False)
     prices: PublicPrices = parameter("The public prices to choose from.")

@@ -102,7 +102,7 @@ class Counts(Question):
 
 @question("count")
 class Count(Question):
-    """Count the people of a table, with noise; or its rows, where each is protected alone.
+    """Count the people in a table, or its rows if each is protected by itself, with noise.
 
     With a condition, those who have such a row.
     """

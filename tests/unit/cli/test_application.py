@@ -293,6 +293,9 @@ def test_the_command_line_uses_public_names_only():
         ("discreet.mechanisms.count_lists", "ListRequest"),
         ("discreet.mechanisms.count_lists", "make_unknown"),
         ("discreet.errors", "Hidden"),
+        ("discreet.errors", "escaped"),
+        ("discreet.privacy.cost", "more_like_this"),
+        ("discreet.privacy.parameters", "protects"),
         ("discreet.trusted_files", "require_trusted"),
     }
     allowed |= {("discreet.ledger", name) for name in ("Account", "Charge", "KeptAnswer", "Right")}

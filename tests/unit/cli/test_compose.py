@@ -84,7 +84,7 @@ def test_epsilon_instead_of_delta(shell):
 def test_non_adaptive_counts_only_on_the_caller_s_word(shell):
     outcome = shell(*REQUEST, "--epsilon", "1", "--non-adaptive")
     assert row(outcome, "bounded range, non-adaptive") == ["►", "6.27649e-7", "no"]
-    assert "22, all fixed beforehand" in outcome.out
+    assert "22, all fixed in advance" in outcome.out
     assert answer(shell(*REQUEST, "--epsilon", "1", "--json"))["method"] == "bounded-range-adaptive"
     assert (
         answer(shell(*REQUEST, "--epsilon", "1", "--non-adaptive", "--json"))["method"]

@@ -94,7 +94,8 @@ class TestBudgets:
 
     def test_another_budget_is_refused(self, opened):
         opened(*OPEN, "--epsilon", "2", "--delta", "0").refused(
-            "The '--epsilon' parameter of discreet ledger open must be the one it was opened with, "
+            "The '--epsilon' parameter of discreet ledger open must be the one that it was opened "
+            "with, "
             "PureDP(epsilon=1)",
             "See discreet ledger extend.",
         )
@@ -363,7 +364,7 @@ class TestQuestionsLeft:
 
     def test_one_loss_is_needed(self, opened):
         opened("ledger", "questions-left", URL, "--dataset", "survey").refused(
-            "--epsilon", "or --pure"
+            "--epsilon", "or '--pure' in its place"
         )
 
 
@@ -493,7 +494,7 @@ class TestPayingFromALedger:
         opened("mode", *READS).refused(
             "The '--dataset' parameter of discreet mode must be given with DISCREET_LEDGER. Got "
             "nothing.",
-            "Unset it to ask outside of any ledger.",
+            "Unset it to ask without a ledger.",
         )
         with Ledger(URL) as ledger:
             assert ledger.remaining("survey") == 0.5
@@ -654,7 +655,7 @@ class TestWhatABudgetIsAbout:
     def test_the_shell_always_says_who_is_protected(self, shell):
         shell(*SHARE, "--epsilon", "1", "--delta", "0").refused("--person", "there is no default")
         shell(*OPEN, "--one-row", "--epsilon", "1", "--delta", "0").refused(
-            "--person", "but not both"
+            "--person", "in its place (exactly one of the two)"
         )
 
     def test_it_is_shown(self, shell):

@@ -71,7 +71,7 @@ def test_non_adaptive(shell):
     assert found["method"] == "bounded-range-non-adaptive"
     assert found["epsilon"]["float"] == pytest.approx(0.154964975083)
     assert answer(shell(*REQUEST, "--json"))["epsilon"]["float"] < found["epsilon"]["float"]
-    assert "10, all fixed beforehand" in shell(*REQUEST, "--non-adaptive").out
+    assert "10, all fixed in advance" in shell(*REQUEST, "--non-adaptive").out
 
 
 def test_pure_dp(shell):

@@ -192,7 +192,7 @@ def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
     # two are named, nearly always, and the list is not full
     assert told["error_of_half"] == 10
     shown = " ".join(shell(*words).out.split())
-    assert "left out nothing with more than 10 persons, 95 %" in shown
+    assert "left out nobody with more than 10 people; 95%" in shown
 
 
 @pytest.mark.parametrize(

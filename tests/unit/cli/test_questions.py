@@ -285,9 +285,9 @@ class TestShown:
             "selected Ada",
             "PureDP(epsilon=1)",
             "candidates 3",
-            "protected every student, with all rows",
+            "protects each `student`, with all of their rows",
             "where grade >= 8",
-            "No one person, by being in the data or not,",
+            "Adding or removing any one person changes the chance of any answer by a factor",
         ):
             assert part in words(outcome)
         assert max(map(len, outcome.out.splitlines())) <= 80
@@ -295,14 +295,17 @@ class TestShown:
 
     def test_the_promise_to_a_row(self, ask):
         outcome = ask(*MODE, "--one-row", *KNOWN, "--epsilon", "1")
-        assert "protected every row by itself accuracy" in words(outcome)
-        assert "promise No one row, by being in the data or not," in words(outcome)
+        assert "protects each row by itself accuracy" in words(outcome)
+        assert (
+            "promise Adding or removing any one row changes the chance of any answer by a"
+            in words(outcome)
+        )
 
     def test_a_list(self, ask):
         outcome = ask(*LIST[:-4], "-k", "3", "--epsilon", "1", *UNKNOWN)
         assert "1 Ada 2 Bob ⊥ nothing more stands out" in words(outcome)
-        assert "protected every student, with all rows" in words(outcome)
-        assert "not known beforehand; the 30 most frequent can take part" in words(outcome)
+        assert "protects each `student`, with all of their rows" in words(outcome)
+        assert "not known beforehand; the 30 most frequent take part" in words(outcome)
         assert "Cy" not in outcome.out
 
     def test_a_list_of_few_items_of_each_person(self, ask, tmp_path):
@@ -320,9 +323,11 @@ class TestShown:
             "--unknown-domain",
         )
         shown = words(ask(*options, "--items-per-person", "1"))
-        assert "counted 1 value of each student at most, drawn at random" in shown
+        assert "counted at most 1 value per student, drawn at random" in shown
         assert all(name in shown for name in ("Ada", "Bob", "Cy"))
-        assert "counted 2 values of each student" in words(ask(*options, "--items-per-person", "2"))
+        assert "counted at most 2 values per student, drawn at random" in words(
+            ask(*options, "--items-per-person", "2")
+        )
         release = answer(ask(*options, "--items-per-person", "1", "--json"))
         assert (sorted(release.value), release.loss) == (["Ada", "Bob", "Cy"], ApproxDP(1, 1e-6))
 
@@ -332,7 +337,7 @@ class TestShown:
         assert (release.mechanism, release.candidates) == ("histogram-laplace", 3)
         assert len(release.counts.values) == 2
         shown = words(ask(*LIST, *KNOWN, "--items-per-person", "1"))
-        assert "counted 1 value of each student at most, drawn at random" in shown
+        assert "counted at most 1 value per student, drawn at random" in shown
 
     def test_a_row_has_one_item(self, ask):
         options = (
@@ -389,7 +394,7 @@ class TestPlot:
         outcome = ask(*COMMANDS[command], "--plot", "answer.svg")
         assert outcome.out.endswith("The picture is in answer.svg\n")
         drawn = (tmp_path / "answer.svg").read_text()
-        assert "the scores are private and are not drawn" in drawn
+        assert "scores are private and are not drawn" in drawn
         for count in ("3000", "1500", "15000"):
             assert f"<!-- {count}" not in drawn
 
@@ -502,13 +507,19 @@ class TestHintsInTheWordsOfTheShell:
     def test_another_encoding(self, ask, tmp_path):
         (tmp_path / "latin.csv").write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
         outcome = ask("mode", "latin.csv", *PICK[2:])
-        outcome.refused("'TABLE'", "Got 'latin.csv'.", "For another one: --encoding latin-1.")
+        outcome.refused(
+            "'TABLE'", "Got 'latin.csv'.", "Give another one, as in --encoding latin-1."
+        )
         assert "canary" not in outcome.err
 
     def test_which_of_several_rows(self, ask):
         place = MEDIAN.index("--rule")
         outcome = ask(*MEDIAN[:place], *MEDIAN[place + 2 :])
-        outcome.refused("'--rule'", "Got nothing.", "which value counts: --rule max or --rule min.")
+        outcome.refused(
+            "'--rule'",
+            "Got nothing.",
+            "which value counts if a person has several rows: --rule max or --rule min.",
+        )
 
 
 class TestRefused:
@@ -561,7 +572,8 @@ class TestRefused:
     def test_somebody_must_be_protected(self, ask, command):
         options = [option for option in COMMANDS[command] if option not in WHO]
         ask(*options).refused(
-            f"The '--person' parameter of discreet {command} must be given, or --one-row",
+            f"The '--person' parameter of discreet {command} must be given, or '--one-row' in its "
+            f"place",
             "Got nothing.",
         )
 
@@ -653,7 +665,7 @@ class TestRefused:
                 (
                     "'--monotonic'",
                     "left out with --column",
-                    "The scores are then numbers of people.",
+                    "The scores are then numbers of people",
                 ),
             ),
             (
