@@ -1,4 +1,4 @@
-"""How far an answer can be off, told from public numbers only."""
+"""How far off an answer can be, from public numbers only."""
 
 from __future__ import annotations
 
@@ -34,63 +34,58 @@ Statement = Literal[
 STATEMENTS: tuple[Statement, ...] = get_args(Statement)
 
 USUAL_FAILURE = Fraction(1, 20)
-"""How often a bound may fail where nobody says otherwise: it holds with 95 %."""
+"""How often a bound may fail by default: it holds with 95% confidence."""
 
 # more than the rounding of a few logarithms and products
 _SLACK = 1 + 2.0**-40
 _OF_RANKS = ("rank", "ranks", "parts")
-# what is between two points counts half at each: docs/proofs/accuracy.md#quantiles
-_ON_THE_GRID = " on the grid"
-_SHARING = "the square root of the number of {unit} that share one value"
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Accuracy:
-    """How far an answer can be off, except with a stated probability.
+    """How far off an answer can be, except with a stated probability.
 
     It follows from public numbers alone (how many candidates, k, epsilon, ...): it is
     the same for every table, and known before the first row is read.
 
     bound: how far off, in `unit`. Infinite where no float can hold it.
-    unit: what is counted: "persons", "rows", "revenue", "score", or what the table calls
-        its persons, such as "readers".
+    unit: what is counted: "persons", "rows", "revenue", "score", or the table's own noun
+        for its persons, such as "readers".
     thing: what is selected, for the sentence.
-    failure_probability: how often the bound may fail: 1/20 is "with 95 %".
+    failure_probability: how often the bound may fail: 1/20 is "with 95% confidence".
     statement: what is at most `bound`:
         "winner": how far the selected one is behind the best;
-        "list": how far any that is left out is ahead of any that is listed;
+        "list": how far an unlisted one can be ahead of a listed one;
         "places": how far each of the list is behind the one that belongs in its place;
-        "named": how many persons an item needs at most to be on a list that is not
-            full;
-        "rank", "ranks": how many persons a quantile, each quantile, is off its rank, where
-            a value between two points of the grid counts half at each of them, and one
-            outside at the nearest bound;
+        "named": how many persons are enough to put an item on a list that is not full;
+        "rank", "ranks": how many persons a quantile, each quantile, is off its rank. A
+            value between two points of the grid counts half at each of them, and one
+            outside counts at the nearest bound;
         "parts": how many persons more than necessary are in the wrong part between
             quantiles;
         "captured": how far the sum of squares in a subspace is below that in the best;
         "squares": how far each sum of squares along a direction is off;
-        "losses": how far the losses of a model add up to more than those of the best;
+        "losses": how far the total loss of a model is above that of the best;
         "depth": how many persons fewer than half of all are on either side of a point;
-        "number", "numbers": how far a number, each of some numbers, is off;
-        "threshold": how far what was found is below a threshold, and what was passed
-            over above it;
-        "runs": which share of all runs would be better than the best of those that were
-            made;
+        "number", "numbers": how far a number, each of several numbers, is off;
+        "threshold": how far the answer that was found is below a threshold, and the
+            answers before it are above;
+        "runs": the share of all possible runs that would beat the best of those made;
         "report": nothing: the bound is 0, and the probability is that of the report of
             one person to name the person's own category;
         "shares": how far each estimated share is off.
-    sharing: of "ranks", what comes on top for each square root of the number of persons
-        that share one value.
-    crowd: of a list that may be short, which place in the order of frequency the crowd
-        begins at, and how far above it an item that is left out can be at most.
-    cap: of each person at most so many values count, or rows where a rank is told; which
-        of them is drawn at random. The bound is about what counts.
+    sharing: of "ranks", what is added for each square root of the number of persons
+        who share one value.
+    crowd: of a list that may be short, where in the order of frequency the crowd
+        begins, and how far above it an unlisted item can be at most.
+    cap: how many values of each person count at most, or rows in the case of ranks; they
+        are drawn at random. The bound is about what counts.
 
     >>> accuracy = Accuracy(
     ...     bound=142, unit="readers", thing="article", statement="list", failure_probability=0.05
     ... )
     >>> print(accuracy)
-    An article left out has at most 142 readers more than any that is listed, with 95 %.
+    With 95% confidence, no unlisted article beats a listed one by more than 142 readers.
     """
 
     bound: float
@@ -129,22 +124,27 @@ class Accuracy:
     def sentence(self) -> str:
         """The bound for people to read."""
         if math.isinf(self.bound):
-            return "So small an epsilon says nothing about the best one."
-        said = f"{self._said()}, with {_percent(1 - self.failure_probability)}."
-        return said if self.cap is None else f"{said} {self.capped}."
+            return "With so small an epsilon, nothing limits how far off the answer can be."
+        confidence = percent(1 - self.failure_probability)
+        if self.statement == "report":
+            return f"With a probability of {confidence}, {self._statement_in_words()}."
+        bounded = f"With {confidence} confidence, {self._statement_in_words()}."
+        return bounded if self.cap is None else f"{bounded} {self.capped}."
 
     @property
     def capped(self) -> str:
-        """What does not count, for people to read; nothing where there is no cap."""
+        """What does not count, for people to read; empty where there is no cap."""
         if self.cap is None:
             return ""
-        which = "rows" if self.statement in _OF_RANKS else "values"
-        return f"Of each person's {which} at most {self.cap:,} count{'s' * (self.cap == 1)}"
+        one = "row" if self.statement in _OF_RANKS else "value"
+        if self.cap == 1:
+            return f"At most 1 {one} per person counts"
+        return f"At most {self.cap:,} {one}s per person count"
 
     def in_words(
         self, *, unit: str, thing: str | None = None, whole: bool = False, cap: int | None = None
     ) -> Accuracy:
-        """The same bound with the words of a question.
+        """Put the bound in the words of a question.
 
         whole: whether what is bounded is a whole number, so that the bound can be
             rounded down.
@@ -197,104 +197,134 @@ class Accuracy:
             crowd=None if crowd is None else _restored_crowd(crowd),
             **given,
         )
-        # answers that were kept before the grid was named have the same bound
-        if fields["sentence"] not in (made.sentence, made.sentence.replace(_ON_THE_GRID, "")):
-            raise ValueError("another sentence")
+        # The sentence is for readers of the JSON. What is shown here is written anew.
+        if type(fields["sentence"]) is not str:
+            raise ValueError("not a sentence")
         return made
 
-    def _said(self) -> str:
-        few = shown_bound(self.bound)
+    def _statement_in_words(self) -> str:
+        bound = shown_bound(self.bound)
         if self.statement in ("winner", "list", "places", "named"):
-            return self._said_of_choices(few)
+            return self._choice_in_words(bound)
         if self.statement in _OF_RANKS:
-            return self._said_of_ranks(few)
+            return self._rank_in_words(bound)
         if self.statement in ("captured", "squares", "losses", "depth"):
-            return self._said_of_models(few)
-        return self._said_of_numbers(few)
+            return self._model_in_words(bound)
+        return self._number_in_words(bound)
 
-    def _said_of_choices(self, few: str) -> str:
-        article = "An" if self.thing[:1].lower() in "aeiou" else "A"
-        ahead, behind = self._compared(few)
+    def _choice_in_words(self, bound: str) -> str:
         match self.statement:
             case "winner":
-                return f"The selected {self.thing} {behind} the best one"
+                return f"the chosen {self.thing} {self._behind(bound)} {self._best()}"
             case "list":
-                said = f"{article} {self.thing} left out {ahead} any that is listed"
-                return said if self.crowd is None else f"{said}{self._crowded()}"
+                words = (
+                    f"no unlisted {self.thing} beats a listed one by more than "
+                    f"{_with_unit(bound, self.unit)}"
+                )
+                return words if self.crowd is None else f"{words}{self._crowd_in_words()}"
             case "places":
-                return f"In each place the {self.thing} {behind} the one that belongs there"
+                return f"each {self.thing} {self._behind(bound)} the one that belongs in its place"
             case _:
+                article = "an" if self.thing[:1].lower() in "aeiou" else "a"
                 return (
-                    f"{article} {self.thing} with {few} {self.unit} or more is named, unless the "
-                    "list is full"
+                    f"{article} {self.thing} with {_with_unit(bound, self.unit)} or more is "
+                    "listed, unless the list is full"
                 )
 
-    def _said_of_ranks(self, few: str) -> str:
+    def _rank_in_words(self, bound: str) -> str:
+        far = _with_unit(bound, self.unit)
         match self.statement:
             case "rank":
-                return f"It is at most {few} {self.unit} off its rank{_ON_THE_GRID}"
+                return f"the answer's rank on the grid is off by at most {far}"
             case "ranks":
                 return (
-                    f"Each is at most {few} {self.unit} off its rank{_ON_THE_GRID}{self._shared()}"
+                    f"the rank of each answer on the grid is off by at most {far}"
+                    f"{self._sharing_in_words()}"
                 )
             case _:
                 return (
-                    f"Together they leave at most {few} {self.unit} more in the wrong part than "
-                    "the best points of the grid would"
+                    f"the answers together misplace at most {bound} more {_people(self.unit)} "
+                    "than the best points of the grid would"
                 )
 
-    def _said_of_models(self, few: str) -> str:
+    def _model_in_words(self, bound: str) -> str:
         match self.statement:
             case "captured":
-                return f"The sum of squares in it is at most {few} below that in the best subspace"
+                return f"the answer's sum of squares is at most {bound} below the best possible"
             case "squares":
-                return f"Each sum of squares is at most {few} off"
+                return f"each sum of squares is off by at most {bound}"
             case "losses":
-                return f"Its losses add up to at most {few} more than those of the best one"
+                return f"the model's total loss is at most {bound} above the smallest possible"
             case _:
-                return f"On either side of it are at most {few} {self.unit} fewer than half of all"
+                return (
+                    f"each side of the answer holds at least half of all {_people(self.unit)}, "
+                    f"minus {bound}"
+                )
 
-    def _said_of_numbers(self, few: str) -> str:
-        far = few if self.unit == "score" else f"{few} {self.unit}"
+    def _number_in_words(self, bound: str) -> str:
+        far = _with_unit(bound, self.unit)
         match self.statement:
             case "number":
-                return f"It is at most {far} off"
+                return f"the answer is off by at most {far}"
             case "numbers":
-                return f"Each is at most {far} off"
+                return f"each number is off by at most {far}"
             case "threshold":
                 return (
-                    f"What was found is at most {far} below the threshold, and what was passed "
-                    f"over at most {far} above it"
+                    f"the answer found is at most {far} below the threshold, and none before it "
+                    f"is more than {far} above"
                 )
             case "runs":
-                return f"At most {shown_bound(100 * self.bound)} % of all runs would be better"
+                return f"at most {shown_bound(100 * self.bound)}% of all runs would be better"
             case "report":
-                return f"It names the person's own {self.thing}"
+                return f"the report names the person's own {self.thing}"
             case _:
-                return f"Each share is at most {far} off"
+                return f"each share is off by at most {far}"
 
-    def _compared(self, few: str) -> tuple[str, str]:
-        """What is said of something that is above another by at most this, and below it."""
-        if self.unit == "score":
-            return f"is at most {few} ahead of", f"is at most {few} behind"
+    def _behind(self, bound: str) -> str:
+        """How far something is below another, at most."""
         if self.unit == "revenue":
-            return f"earns at most {few} more than", f"earns at most {few} less than"
-        return (
-            f"has at most {few} {self.unit} more than",
-            f"has at most {few} {self.unit} fewer than",
-        )
+            return f"earns at most {bound} less than"
+        return f"is at most {_with_unit(bound, self.unit)} behind"
 
-    def _crowded(self) -> str:
+    def _best(self) -> str:
+        return "the best one" if self.unit in ("score", "revenue") else "the most frequent one"
+
+    def _crowd_in_words(self) -> str:
         place, height = self.crowd or (0, 0.0)
         return (
-            f", and where the list is short at most {shown_bound(height)} {self.unit} more than "
-            f"the one in place {place:,}"
+            "; if the list is short, none beats the one in place "
+            f"{place:,} by more than {_with_unit(shown_bound(height), self.unit)}"
         )
 
-    def _shared(self) -> str:
+    def _sharing_in_words(self) -> str:
         if not self.sharing:
             return ""
-        return f", plus {shown_bound(self.sharing)} times {_SHARING.format(unit=self.unit)}"
+        return (
+            f", plus {shown_bound(self.sharing)} times the square root of the number of "
+            f"{_people(self.unit)} with the same value"
+        )
+
+
+def _people(unit: str) -> str:
+    """The unit as a plural that people use.
+
+    >>> _people("persons"), _people("readers")
+    ('people', 'readers')
+    """
+    return "people" if unit == "persons" else unit
+
+
+def _with_unit(bound: str, unit: str) -> str:
+    """A number and what it counts.
+
+    >>> _with_unit("1", "readers"), _with_unit("7", "persons"), _with_unit("0.5", "score")
+    ('1 reader', '7 people', '0.5')
+    """
+    if unit == "score" or unit == "revenue":
+        return bound
+    if bound == "1":
+        return f"1 {unit.removesuffix('s')}"
+    return f"{bound} {_people(unit)}"
 
 
 def rounded_up(bound: float) -> float:
@@ -334,7 +364,7 @@ def _whole_crowd(crowd: tuple[int, float] | None) -> tuple[int, float] | None:
 
 
 def _restored_crowd(crowd: Any) -> tuple[int, float]:
-    """What was written as a list, with numbers of the same types."""
+    """Read back what was written as a list, with numbers of the same types."""
     place, height = crowd
     if type(place) is not int or type(height) not in (int, float):
         raise ValueError("not a crowd")
@@ -345,14 +375,14 @@ def _restored_crowd(crowd: Any) -> tuple[int, float]:
 _DIGITS, _MOST_DIGITS = 4, 12
 
 
-def _percent(share: Fraction) -> str:
+def percent(share: Fraction) -> str:
     """A share below 1 as a percentage, rounded down, with as many nines as it has.
 
-    >>> _percent(Fraction(19, 20)), _percent(Fraction(2, 3)), _percent(1 - Fraction(1, 10**9))
-    ('95 %', '66.6666 %', '99.9999999 %')
+    >>> percent(Fraction(19, 20)), percent(Fraction(2, 3)), percent(1 - Fraction(1, 10**9))
+    ('95%', '66.6666%', '99.9999999%')
     """
     digits = _DIGITS
     while digits < _MOST_DIGITS and (1 - share) * 10 ** (digits + 1) < 1:
         digits += 1
     whole, rest = divmod(math.floor(100 * share * 10**digits), 10**digits)
-    return f"{whole}.{rest:0{digits}}".rstrip("0").rstrip(".") + " %"
+    return f"{whole}.{rest:0{digits}}".rstrip("0").rstrip(".") + "%"

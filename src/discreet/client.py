@@ -71,7 +71,7 @@ def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
 computer: a key must not travel in clear. Got 'http://example.org'.
     """
     if not isinstance(url, str) or not _is_safe(url):
-        rule = "https, or http on this computer: a key must not travel in clear"
+        rule = "https, or http on this computer, because a key must not travel unencrypted"
         named = isinstance(url, str) and "@" in url
         hint = "Leave the user and the password out: the key says who asks." if named else ""
         raise ParameterError("url", rule, url, hint, owner="connect")
@@ -84,7 +84,7 @@ computer: a key must not travel in clear. Got 'http://example.org'.
 
 
 def _is_safe(url: str) -> bool:
-    """Whether an address keeps a key secret on its way, and is one at all."""
+    """True if an address keeps a key secret on its way, and is one at all."""
     try:
         parts = urlsplit(url)
         # a port that is no number is found when it is asked for
@@ -286,7 +286,7 @@ def _body(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_repeatable(method: str, path: str, body: Any, attempt: str | None) -> bool:
-    """Whether a request that may have arrived can be sent again: it only looks, or it asks a
+    """True if a request that may have arrived can be sent again: it only looks, or it asks a
     question that is paid for once. Anything else would be done twice.
     """
     if method == "GET":
@@ -351,7 +351,7 @@ def _read(read: Callable[[], Found]) -> Found:
 
 
 def _unreadable(status: int) -> ServiceError:
-    said = "The reply is not one of a discreet service, or not of one of this version."
+    said = "The reply does not come from a discreet service, or from one of another version."
     return ServiceError("unreadable", status, said)
 
 
@@ -365,7 +365,7 @@ def _refusal(status: int, text: bytes) -> Exception:
         detail = _told(problem.get("detail", ""))
     except (ValueError, LookupError, TypeError, AttributeError):
         if status in _GATEWAY:
-            said = "A proxy in between had no reply from the service in time."
+            said = "A proxy got no reply from the service in time."
             return ServiceError("unreachable", status, said)
         return _unreadable(status)
     if name == "budget-exceeded":

@@ -186,8 +186,8 @@ class EngineError(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The engine failed. The budget stays charged. What it said may show data, so it is not "
-            "repeated here: see its log."
+            "The engine failed, and the budget stays charged. The reason may reveal data, so it "
+            "is not shown here: see the log of the engine."
         )
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
@@ -205,8 +205,7 @@ class QuestionEndedError(EngineError):
     def __init__(self) -> None:
         DiscreetError.__init__(
             self,
-            "The question was ended, by its time limit or because it was cancelled. The budget "
-            "stays charged.",
+            "The question was ended by its time limit or canceled. The budget stays charged.",
         )
 
 
@@ -460,7 +459,7 @@ _PASSWORD = re.compile(r"(?i)\b(password|passwd|pwd|sslpassword|passfile)\s*=\s*
 
 
 def _is_public(value: object) -> bool:
-    """Whether a value is a scalar, or an object of ours, whose repr shows no data."""
+    """True if a value is a scalar, or an object of ours, whose repr shows no data."""
     if value is None or isinstance(value, (str, bool, Number, date, Hidden)):
         return True
     return type(value).__module__.partition(".")[0] == "discreet"

@@ -104,7 +104,7 @@ def select(
         if with_counts is not False and require_flag(with_counts, "with_counts"):
             for name, value in (("with_gap", with_gap or None), ("gap_step", gap_step)):
                 if value is not None:
-                    raise ParameterError(name, "left out where counts are asked for", value)
+                    raise ParameterError(name, "left out if you ask for counts", value)
             return make_counted(mechanism, epsilon, **stated).release(scores, bits=bits)
         try:
             made = _remembered(mechanism, epsilon, **stated)

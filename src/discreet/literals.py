@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Objective = Literal["max", "min"]
-"""Whether the largest or the smallest score is best."""
+"Which score is best: the largest or the smallest."
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 MechanismName = Literal[

@@ -168,7 +168,7 @@ def fit_logistic(
 
 
 def _is_label(label: Any) -> bool:
-    """Whether something is equal to itself, which NaN, a missing value and an array are not."""
+    """True if something is equal to itself, which NaN, a missing value and an array are not."""
     try:
         return bool(label == label)
     except Exception:

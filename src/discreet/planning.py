@@ -91,7 +91,7 @@ class Preview:
     draws: how often it was asked.
     chosen: for each candidate, in how many of the answers it was.
     errors: for each answer, how far it was off, in the sense of `accuracy`.
-    accuracy: what is promised for every table, with 95 %.
+    accuracy: what is promised for every table, with 95%.
     examples: a few of the answers, each marked as a simulation.
     """
 
@@ -112,10 +112,13 @@ class Preview:
         half, most = (f"{self.error(share):,g}" for share in (0.5, 0.95))
         if self.accuracy.statement == "named":
             return (
-                f"Half of the answers were full or left out nothing with more than {half} persons, "
-                f"95 % nothing with more than {most}."
+                f"Half of the answers were full or left out nobody with more than {half} "
+                f"people; 95% of them nobody with more than {most}."
             )
-        return f"Half of the answers were off by at most {half} persons, 95 % by at most {most}."
+        return (
+            f"Half of the answers were off by at most {half} people, and 95% of them by at "
+            f"most {most}."
+        )
 
     def plot(self, *, most: int = 15) -> Picture:
         """A picture of how often the first candidates were in the answer, in per cent."""
@@ -123,10 +126,10 @@ class Preview:
 
         first = sorted(self.counts, key=lambda label: -self.counts[label])[:most]
         notes = [
-            f"In how many of {self.draws:,} simulated answers each one was, in per cent, in the "
-            "order of the made-up counts.",
+            f"How often each was in the answer, in percent of {self.draws:,} simulations, by "
+            f"made-up count.",
             self.sentence,
-            f"Promised for every table: {self.accuracy.sentence}",
+            f"For every table: {self.accuracy.sentence}",
         ]
         shares = [100 * self.chosen[label] / self.draws for label in first]
         labels = [f"{label} ({self.counts[label]:,})" for label in first]
@@ -137,11 +140,11 @@ class Preview:
 
         first = sorted(self.counts, key=lambda label: -self.counts[label])[:_SHOWN]
         rows = [
-            [label, self.counts[label], f"{100 * self.chosen[label] / self.draws:.1f} %"]
+            [label, self.counts[label], f"{100 * self.chosen[label] / self.draws:.1f}%"]
             for label in first
         ]
         head = ["candidate", "made-up count", "in the answer"]
-        promised = paragraph(f"Promised for every table: {self.accuracy.sentence}")
+        promised = paragraph(f"For every table: {self.accuracy.sentence}")
         return card(f"{self.draws:,} simulated answers", table(head, rows), promised)
 
 
@@ -246,8 +249,8 @@ def _require_used(
 ) -> None:
     """Refuse what the question would not look at, which would seem to make no difference."""
     if k is not None and mechanism is not None:
-        hint = "A list has a method in its place."
-        raise ParameterError("mechanism", "left out where k is given", mechanism, hint)
+        hint = "For a list, give 'method' instead."
+        raise ParameterError("mechanism", "left out if k is given", mechanism, hint)
     for name, given in of_lists.items():
         if k is None and given not in (None, 0):
             raise ParameterError(name, "left out unless k is given", given)

@@ -47,12 +47,12 @@ _PAUSE = 0.005
 
 
 def has_owners() -> bool:
-    """Whether the system says who owns a file. Where it does not, ownership is not checked."""
+    """True if the system says who owns a file. Where it does not, ownership is not checked."""
     return hasattr(os, "geteuid")
 
 
 def is_owned(found: os.stat_result, *others: int) -> bool:
-    """Whether a file belongs to us or to one of the others, given by their numbers."""
+    """True if a file belongs to us or to one of the others, given by their numbers."""
     return not has_owners() or found.st_uid in (os.geteuid(), *others)
 
 

@@ -1,19 +1,20 @@
-"""What comes out: an answer together with what it cost."""
+"""Releases: an answer together with what it cost."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.accuracy import Accuracy
+from discreet.accuracy import USUAL_FAILURE, Accuracy, percent
 from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import read_written
+from discreet.privacy.cost import in_words, short
 from discreet.privacy.loss import Loss, loss_from_dict
 from discreet.rendering.picture import Picture
 
@@ -23,27 +24,29 @@ if TYPE_CHECKING:
 __all__ = ["NoisyCounts", "Release"]
 
 SIMULATED = " A simulation with predictable bits: not private."
-"""What is said of an answer that was not drawn by chance."""
+"""The warning on an answer whose random bits were predictable."""
 
 _FORMAT = 1
 _LONGEST_DECIMAL = 4000
+# lines of an answer that print shows
+_MOST_LINES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCounts:
-    """Numbers of persons with noise, beside the names of a release.
+    """Numbers of people with noise, beside the names of a release.
 
-    values: one whole number for each name, in their order; for several groups, such a
-        tuple for each group. With noise, so a small one may come out below 0.
-    error: how far they can be off: with 95 %, none of them is off by more; for several
-        groups, none of one group. Of noise on all items of an unknown domain, of which
-        nobody may know how many there are, none is too low by more: the list names those
-        with large noise, so some may be too high by more.
-    mechanism: which noise it was.
+    values: one whole number for each name, in their order; for several groups, a tuple of
+        them for each group. Because of the noise, a small one may be below 0.
+    error: how far they can be off: with 95% confidence, none of them is off by more. For
+        several groups, this holds in each group. For items of an unknown domain with noise
+        on all of them, none is too low by more, but some may be too high by more: the list
+        names those with large noise.
+    mechanism: the kind of noise.
     total: how many people there are in all, with noise: everybody with a row that counts,
-        whether they have one of the names or not. For several groups, of each of them. None
-        where the noise does not tell it: it comes for nothing with "correlated-counts".
-    total_error: how far the total can be off, with 95 %.
+        whether they have one of the names or not. For several groups, a number for each.
+        Only "correlated-counts" gives it, at no extra cost; otherwise None.
+    total_error: how far the total can be off, with 95% confidence.
 
     >>> NoisyCounts(values=(41, 38), error=7, mechanism="discrete-laplace").error
     7
@@ -57,21 +60,27 @@ class NoisyCounts:
 
     @property
     def grouped(self) -> bool:
-        """Whether they are those of several groups."""
+        """True if there are counts for several groups."""
         return any(isinstance(each, tuple) for each in self.values)
 
-    def told(self, accuracy: Accuracy | None) -> str:
-        """What is true of none of the counts, with 95 %.
+    def sentence(self, accuracy: Accuracy | None) -> str:
+        """How far off the counts can be, for people to read.
 
         accuracy: of the release that has them.
         """
         # docs/proofs/histograms.md#utility
-        said = f"is off by more than {self.error:,}, with 95 %"
+        confidence = percent(1 - USUAL_FAILURE)
+        each = " in each group" if self.grouped else ""
         if accuracy is not None and accuracy.statement == "named":
-            high = "some may be too high by more"
-            said = f"is too low by more than {self.error:,}, with 95 %; {high}"
-        capped = "" if accuracy is None else accuracy.capped
-        return f"{said}. {capped}" if capped else said
+            words = (
+                f"With {confidence} confidence{each}, no count is too low by more than "
+                f"{self.error:,}. Some may be too high by more"
+            )
+        else:
+            words = (
+                f"With {confidence} confidence{each}, no count is off by more than {self.error:,}"
+            )
+        return f"{words}."
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain JSON."""
@@ -86,35 +95,43 @@ class NoisyCounts:
         return fields
 
     @property
-    def told_total(self) -> str:
-        """How many people there are in all, for people to read; nothing where nobody knows."""
+    def total_sentence(self) -> str:
+        """How many people there are in all, for people to read; empty where there is no total."""
         if self.total is None:
             return ""
-        each = self.total if isinstance(self.total, tuple) else (self.total,)
-        where = " in each group" if isinstance(self.total, tuple) else ""
-        said = ", ".join(f"{number:,}" for number in each)
-        return f"There are about {said} in all{where}, at most {self.total_error:,} off, with 95 %."
+        confidence = percent(1 - USUAL_FAILURE)
+        if isinstance(self.total, tuple):
+            numbers = ", ".join(f"{number:,}" for number in self.total)
+            return (
+                f"People in each group, with or without a listed value: about {numbers}. With "
+                f"{confidence} confidence, each is off by at most {self.total_error:,}."
+            )
+        return (
+            f"There are about {self.total:,} people in all. With {confidence} confidence, that is "
+            f"off by at most {self.total_error:,}."
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
     """A private answer. It holds nothing about the data but the answer itself.
+
+    `print(release)` shows the answer, how far off it can be and what it cost.
 
     value: the label or position that was selected; a list of them for a top-k; None
         where the answer is "nothing" (⊥). With `by=`, a dictionary from each group to its
         answer, in the order of the groups.
-    loss: what the release cost, in total.
+    loss: the privacy loss of the release as a whole.
     mechanism: how the answer was drawn.
-    candidates: how many candidates there were to choose from, where that is a public
-        number.
-    gap: by how much the winner won, with noise, where that was asked for.
-    counts: how many persons have each of the names, with noise, where that was asked
-        for or came with the answer.
+    candidates: how many candidates there were to choose from, if that number is public.
+    gap: by how much the winner won, with noise, if you asked for it.
+    counts: how many people have each of the names, with noise, if you asked for them or
+        they came with the answer.
     seeded: True if the bits were predictable, so that the answer is a simulation and
         **not private**.
-    accuracy: how far off the answer can be, with 95 %, from public numbers only; None
-        where there is no such statement.
-    asked: the question in its canonical form, where a session was asked.
+    accuracy: how far off the answer can be, with 95% confidence, from public numbers only;
+        None where there is no such bound.
+    asked: the question in its canonical form, if a session answered it.
 
     >>> from discreet import PureDP
     >>> release = Release(
@@ -122,6 +139,9 @@ class Release:
     ... )
     >>> Release.from_json(release.to_json()) == release
     True
+    >>> print(release)
+    terrier
+    Privacy loss: epsilon 1
     """
 
     value: Any
@@ -133,6 +153,51 @@ class Release:
     accuracy: Accuracy | None = field(default=None, repr=False)
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
     counts: NoisyCounts | None = None
+
+    def __str__(self) -> str:
+        lines = [*self._value_lines(), *self._sentences(), self._price()]
+        if self.seeded:
+            lines.append(SIMULATED.strip())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        gap = None if self.gap is None else short(self.gap)
+        parts = [
+            f"{each.name}={gap if each.name == 'gap' else repr(getattr(self, each.name))}"
+            for each in fields(self)
+            if each.repr
+        ]
+        return f"Release({', '.join(parts)})"
+
+    def _price(self) -> str:
+        """What the answer cost: as the question says it, else its privacy loss."""
+        asked = self.asked or {}
+        if "epsilon" not in asked:
+            return f"Privacy loss: {in_words(self.loss)}"
+        delta = read_written(asked.get("delta", "0"))
+        more = f", delta {short(delta)}" if delta else ""
+        return f"Price: epsilon {short(read_written(asked['epsilon']))}{more}"
+
+    def _value_lines(self) -> list[str]:
+        """The answer for a terminal: one line, or a table without lines around it."""
+        headings, rows = self._table()
+        if not headings and len(rows) == 1:
+            return ["  ".join(filter(None, map(_cell, rows[0])))]
+        cells = [list(map(_cell, row)) for row in rows[:_MOST_LINES]]
+        cells = [list(map(_cell, headings)), *cells] if headings else cells
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        numeric = [
+            all(type(row[place]) in (int, float) for row in rows) for place in range(len(widths))
+        ]
+        lines = [
+            "  ".join(
+                text.rjust(size) if right else text.ljust(size)
+                for text, size, right in zip(row, widths, numeric, strict=True)
+            ).rstrip()
+            for row in cells
+        ]
+        more = len(rows) - _MOST_LINES
+        return lines if more <= 0 else [*lines, f"and {more:,} more"]
 
     @public_function("Release.to_json")
     def to_json(self) -> str:
@@ -178,7 +243,7 @@ class Release:
                 [charts.Curve(name="", points=points)],
                 title=title or "Quantiles",
                 across=str((self.asked or {}).get("column", "value")),
-                up="share of persons",
+                up="share of people",
                 notes=notes,
                 logarithmic=(False, False),
                 dots=True,
@@ -209,30 +274,42 @@ class Release:
         what = str(asked.get("what", "release")).replace("_", "-")
         return f"{what} of {asked['column']}" if "column" in asked else what
 
-    def _notes(self) -> list[str]:
-        """What should be said with the answer."""
-        notes = [] if self.accuracy is None else [self.accuracy.sentence]
-        notes += [] if self.gap is None else [f"It won by about {float(self.gap):g}."]
-        # of numbers alone the accuracy says the same
-        told = self.accuracy is not None and self.accuracy.statement.startswith("number")
-        if self.counts is not None and not told:
-            of_what = "count of a group" if self.counts.grouped else "count"
-            notes.append(f"No {of_what} {self.counts.told(self.accuracy)}.")
+    def _sentences(self) -> list[str]:
+        """How far off the answer, its counts and its lead can be."""
+        sentences = [] if self.accuracy is None else [self.accuracy.sentence]
+        if self.gap is not None:
+            sentences.append(f"It won by about {float(self.gap):g}.")
+        # for an answer that is only numbers, the accuracy says it already
+        numbers = self.accuracy is not None and self.accuracy.statement.startswith("number")
+        if self.counts is not None and not numbers:
+            sentences.append(self.counts.sentence(self.accuracy))
         if self.counts is not None and self.counts.total is not None:
-            notes.append(self.counts.told_total)
-        cost = f"Privacy loss {self.loss!r}, by {self.mechanism}"
-        return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
+            sentences.append(self.counts.total_sentence)
+        return sentences
 
-    def _repr_html_(self) -> str:
-        from discreet.rendering.html import answer_table, card, paragraph, table
+    def _notes(self) -> list[str]:
+        """What a card or a picture says below the answer."""
+        cost = f"Privacy loss: {in_words(self.loss)}. Drawn by {self.mechanism}."
+        return [*self._sentences(), f"{cost}{SIMULATED if self.seeded else ''}"]
+
+    def _table(self) -> tuple[list[str], list[list[Any]]]:
+        """Headings and rows that show the answer."""
+        from discreet.rendering.html import answer_table
 
         model = self._model()
+        if model is not None:
+            headings, rows = model.table()
+            return headings, [list(row) for row in rows]
         numbers = None if self.counts is None else self.counts.values
-        usual = answer_table(pairs_of(self.value), numbers, self.asked or {})
-        headings, rows = usual if model is None else model.table()
-        told = [paragraph(note) for note in self._notes()]
+        return answer_table(pairs_of(self.value), numbers, self.asked or {})
+
+    def _repr_html_(self) -> str:
+        from discreet.rendering.html import card, paragraph, table
+
+        headings, rows = self._table()
+        notes = [paragraph(note) for note in self._notes()]
         warning = SIMULATED.strip() if self.seeded else None
-        return card(self._titled(), table(headings, rows), *told, warning=warning)
+        return card(self._titled(), table(headings, rows), *notes, warning=warning)
 
     @classmethod
     @public_function("Release.from_json")
@@ -274,6 +351,13 @@ class Release:
         return cls(**{name: fields[name] for name in cls.__slots__})
 
 
+def _cell(value: Any) -> str:
+    """A value of a table in a terminal, without characters that control it."""
+    from discreet.rendering.html import shown
+
+    return f"{value:,}" if type(value) is int else shown(value)
+
+
 def pairs_of(value: Any) -> Any:
     """The answers of groups as pairs, as JSON has them; any other value as it is."""
     return list(value.items()) if isinstance(value, dict) else value
@@ -311,7 +395,7 @@ def _plain(value: Any) -> Any:
         "value",
         "made of text, numbers, dates, lists and tuples",
         value,
-        "Use such labels for candidates.",
+        "Use such labels as candidates.",
     )
 
 

@@ -327,7 +327,7 @@ class Session:
         """How far off the answer to a question can be, in its own unit. Free: no row is read.
 
         question: such as `discreet.questions.Mode`.
-        failure_probability: how often the bound may fail; with 1/20 it holds with 95 %.
+        failure_probability: how often the bound may fail; 1/20 means 95% confidence.
 
         Privacy: the bound follows from public numbers, and is the same for every table.
 
@@ -338,7 +338,7 @@ class Session:
         >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
         >>> articles = [f"article {number}" for number in range(1000)]
         >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
-        The selected article has at most 99 readers fewer than the best one, with 95 %.
+        With 95% confidence, the chosen article is at most 99 readers behind the most frequent one.
         """
         beta = read_probability(failure_probability, "failure_probability")
         accuracy = self._prepared(question).accuracy
@@ -347,7 +347,7 @@ class Session:
         return accuracy(beta)
 
     def would_fit(self, question: Question | Sequence[Question], /, *, fresh: bool = False) -> bool:
-        """Whether a question, or all of a list, would fit what is left of the budget. Free: no
+        """True if a question, or all of a list, would fit what is left of the budget. Free: no
         row is read.
         """
         if isinstance(question, Question):
@@ -357,7 +357,7 @@ class Session:
     def _filled(self, question: Question) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
         if not isinstance(question, Question):
-            hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+            hint = "For example discreet.questions.Mode('article', epsilon=1)."
             raise ParameterTypeError("question", "a question", question, hint)
         facts = self._facts.get(getattr(question, "column", ""))
         return question.filled(facts) if facts else question
@@ -403,7 +403,7 @@ class Session:
         if not is_loss(loss):
             raise ParameterTypeError("loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
-            raise ParameterTypeError("what", "text that says what is charged", what)
+            raise ParameterTypeError("what", "text that says what the charge is for", what)
         self._runner.charge(loss, what)
 
 
@@ -411,5 +411,5 @@ def _listed(questions: Sequence[Question]) -> Sequence[Question]:
     """The questions of a list."""
     if isinstance(questions, (list, tuple)) and questions:
         return questions
-    hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+    hint = "For example discreet.questions.Mode('article', epsilon=1)."
     raise ParameterTypeError("question", "a question, or a list of them", questions, hint)

@@ -430,10 +430,9 @@ def _warn_of_learning_steps(model: Any) -> None:
         return
     named = ", ".join(dict.fromkeys(learning))
     warnings.warn(
-        f"This pipeline fits {named} on the same rows as {type(model).__name__}, without noise. "
-        f"What {named} learns from them, such as a mean, is not private, and no epsilon covers "
-        "it. Use public numbers instead: "
-        "FunctionTransformer(lambda rows: (rows - center) / scale).",
+        f"This pipeline fits {named} without noise on the same rows as {type(model).__name__}. "
+        f"What {named} learns, such as a mean, is not private. Use public numbers instead: "
+        f"FunctionTransformer(lambda rows: (rows - center) / scale).",
         NotPrivateWarning,
         stacklevel=_CALLER,
     )

@@ -30,20 +30,22 @@ def require_trusted(path: Path, name: str) -> None:
     for _ in range(_MOST_LINKS):
         if not _is_kept(place.parent):
             rule = "in a folder that only you, root or your group can write to"
-            raise wrong(name, rule, "a folder of somebody else, or of everybody")
+            raise wrong(
+                name, rule, "a folder that belongs to somebody else, or that everybody can write"
+            )
         if not place.is_symlink():
             break
         place = place.parent / place.readlink()
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
-        raise wrong(name, "readable and writable, as a file", "something else")
+        raise wrong(name, "a file that you can read and write", "something else")
     if not _is_kept(path):
-        rule = "a file of your own, of root, or one that your group may write"
-        raise wrong(name, rule, "a file of somebody else, or of everybody")
+        rule = "a file that belongs to you or root, or that your group may write"
+        raise wrong(name, rule, "a file that belongs to somebody else, or that everybody can write")
 
 
 def is_trusted(found: os.stat_result) -> bool:
-    """Whether it belongs to us, to root, or to a team of ours that may write it."""
+    """True if it belongs to us, to root, or to a team of ours that may write it."""
     if is_owned(found, 0):
         return True
     ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
@@ -51,7 +53,7 @@ def is_trusted(found: os.stat_result) -> bool:
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether nobody whom we do not trust can write it. What is mounted read-only, as settings
+    """True if nobody whom we do not trust can write it. What is mounted read-only, as settings
     are in a container, is the word of whoever mounts it.
     """
     found = os.stat(path)

@@ -110,7 +110,8 @@ class TestReplaced:
         for _ in range(2):
             with pytest.raises(
                 LedgerDamagedError,
-                match=r"must contain entry 2 as it was written\. It was cut or put back",
+                match=r"must contain entry 2 as it was written\. It was cut, or replaced by an "
+                r"older copy",
             ):
                 charge(ledger)
 

@@ -30,7 +30,10 @@ from discreet.ledger.sqlite import SQLiteStore
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 SMALL = PureDP(Fraction(1, 1000))
-REFUSED = "must not be in use at the moment of a fork"
+REFUSED = (
+    "This process was forked while a ledger in a file was being charged. Start it anew, or "
+    "use multiprocessing's 'spawn'."
+)
 OURS = os.path.dirname(fork_safety.__file__)
 
 

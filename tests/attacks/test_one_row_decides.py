@@ -920,7 +920,10 @@ def test_parquet_files_whose_columns_have_several_types(kinds, tmp_path):
     tables = table("usual", usual), table("odd", odd)
     check(*tables, *asks)
     check(*tables, lambda s: s.count(epsilon=1e-9), person="x")
-    with pytest.raises(discreet.ParameterError, match="of the same types"):
+    with pytest.raises(
+        discreet.ParameterError,
+        match="All files must have the same columns, with the same types, as the first one",
+    ):
         Session(tables[0], unit=Person("p"), budget=discreet.PureDP(1))
 
 
@@ -963,7 +966,7 @@ def test_folders_whose_names_are_no_text(tmp_path):
         (tmp_path / f"p={person}").mkdir()
         parquet.write_table(pyarrow.table({"d": ["flu"]}), tmp_path / f"p={person}" / "r.parquet")
     pattern = tmp_path / "*" / "r.parquet"
-    with pytest.raises(discreet.ParameterError, match="What folders are named after must be text"):
+    with pytest.raises(discreet.ParameterError, match="Values in folder names must be text"):
         Session(pattern, unit=Person("p"), budget=discreet.PureDP(1))
     (tmp_path / "p=%FF" / "r.parquet").unlink()
     assert outcome(pattern, lambda s: s.mode("p", candidates=["é"], epsilon=1)).kind == "str"

@@ -364,7 +364,7 @@ class TestAgainstRealMechanisms:
 
     def test_an_adaptive_adversary_beats_the_non_adaptive_number(self):
         # why that analysis may only be used on the caller's word: at epsilon 0.01 two
-        # adaptive queries of range 1 reach 5 % more
+        # adaptive queries of range 1 reach 5% more
         epsilon = Fraction(1, 100)
         with mpmath.workdps(40):
             truth = reference.strongest_adversary((1, 1), epsilon)

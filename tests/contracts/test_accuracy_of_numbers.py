@@ -289,13 +289,15 @@ def test_sessions_tell_it_before_and_after(question, words):
 @pytest.mark.parametrize(
     ("statement", "unit", "bound", "sentence"),
     [
-        ("number", "score", 7, "It is at most 7 off, with 95 %."),
-        ("numbers", "readers", 7, "Each is at most 7 readers off, with 95 %."),
-        ("named", "readers", 17, "A candidate with 17 readers or more is named, unless the list is full, with 95 %."),  # noqa: E501
-        ("threshold", "score", 7, "What was found is at most 7 below the threshold, and what was passed over at most 7 above it, with 95 %."),  # noqa: E501
-        ("runs", "score", 0.1234, "At most 12.4 % of all runs would be better, with 95 %."),
-        ("report", "score", 0, "It names the person's own candidate, with 95 %."),
-        ("shares", "score", 0.0625, "Each share is at most 0.0625 off, with 95 %."),
+        ("number", "score", 7, "With 95% confidence, the answer is off by at most 7."),
+        ("numbers", "readers", 7, "With 95% confidence, each number is off by at most 7 readers."),
+        ("named", "readers", 17, "With 95% confidence, a candidate with 17 readers or more is listed, unless the list is full."),  # noqa: E501
+        ("threshold", "score", 7, "With 95% confidence, the answer found is at most 7 below the threshold, and none before it is more than 7 above."),  # noqa: E501
+        ("runs", "score", 0.1234, "With 95% confidence, at most 12.4% of all runs would be "
+            "better."),
+        ("report", "score", 0, "With a probability of 95%, the report names the person's own "
+            "candidate."),
+        ("shares", "score", 0.0625, "With 95% confidence, each share is off by at most 0.0625."),
     ],
 )  # fmt: skip
 def test_sentences(statement, unit, bound, sentence):

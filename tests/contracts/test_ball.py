@@ -386,7 +386,7 @@ LAWS = {
 )
 def test_draws_have_the_law(name, count):
     """Chi-square of draws in 40 cells against quadrature: false alarm 1e-5 with seeds that do not
-    change; a rate that is 20 % off is noticed. Squared losses need fewer draws for that.
+    change; a rate that is 20% off is noticed. Squared losses need fewer draws for that.
     """
     make, rows, targets = LAWS[name]
     sampler = make()

@@ -272,13 +272,13 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
     assert told.bound == one.error_bound(Fraction(1, 20) / len(GROUPS))
     counted = ask_of(session, "mode", "item", with_counts=True, **asked)
     assert counted.counts.grouped
-    assert "count of a group" in repr(counted._notes())
+    assert "With 95% confidence in each group, no count is off" in repr(counted._notes())
 
 
 def test_groups_have_no_gap():
     """A release has one: of the first group, it would be said of all."""
     session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
-    message = r"'with_gap' parameter of Session\.mode must be left out where there are groups"
+    message = r"'with_gap' parameter of Session\.mode must be left out if there are groups"
     asked = {"candidates": NAMES, "epsilon": EPSILON, "with_gap": True}
     with pytest.raises(discreet.ParameterError, match=message):
         ask_of(session, "mode", "item", by="region", groups=GROUPS, **asked)
@@ -321,7 +321,7 @@ class TestCounts:
             else:
                 assert paid.squares <= price.squares
             (number,) = release.counts.values
-            # ten times the error of 95 %: never, with e^-30
+            # ten times the error of 95%: never, with e^-30
             assert abs(number - 600) <= 10 * release.counts.error
             assert session.history()[0].loss == release.loss
 
@@ -390,7 +390,7 @@ class TestCounts:
         assert release.counts.total is None
         many = {"candidates": ["a", *map(str, range(30))], "epsilon": 5}
         everyone = session.counts("item", **many).counts
-        # ten times the error of 95 %: never
+        # ten times the error of 95%: never
         assert abs(everyone.total - 900) <= 10 * everyone.total_error
         some = session.counts("item", where="item = 'a'", **many).counts
         assert abs(some.total - 200) <= 10 * some.total_error
@@ -430,7 +430,9 @@ class TestCharge:
 
     def test_what_does_not_fit_is_refused(self):
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
-        with pytest.raises(discreet.BudgetExceededError, match="Requested epsilon 2"):
+        with pytest.raises(
+            discreet.BudgetExceededError, match="costs epsilon 2, but your budget has only 1 left"
+        ):
             session.charge(PureDP(2), what="too much")
         assert session.remaining() == 1
         for wrong in ({"loss": 1, "what": "x"}, {"loss": PureDP(1), "what": ""}):

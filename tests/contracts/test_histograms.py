@@ -261,7 +261,7 @@ class TestLists:
         assert 0.95 * delta < near - math.exp(0.5) * far <= delta
 
     def test_errors_hold(self):
-        """200 lists of 10 of 1,000: at most 5 % of them may be further off than was said."""
+        """200 lists of 10 of 1,000: at most 5% of them may be further off than was said."""
         scores = np.random.default_rng(1).poisson(50, 1000)
         made = HistogramTopK(k=10, epsilon=1, items_per_person=1)
         best = np.sort(scores)[::-1][:10]
@@ -328,7 +328,7 @@ class TestProfiles:
         assert 0.18 < float(profile(Fraction(-1, 5), Fraction(5), 0)) < 0.1813
 
     def test_the_noise_is_narrower_than_by_concentrated_dp(self):
-        """By 7 % at (1, 1e-6), and close to the optimum of noise on all real numbers."""
+        """By 7% at (1, 1e-6), and close to the optimum of noise on all real numbers."""
         rho = gaussian_rho(Fraction(1), Fraction(1, 10**6), moved=100)
         assert 4.2246 < float(1 / (2 * rho)) ** 0.5 < 4.23
         assert float(1 / (2 * largest_rho(Fraction(1), Fraction(1, 10**6)))) ** 0.5 > 4.5
@@ -588,11 +588,15 @@ class TestChoice:
         crowd = {str(item): 8 for item in range(20000)}
         release = mechanism.release(crowd, bits=SeededBits(1))
         assert min(release.counts.values) - 8 > release.counts.error
-        said = f"No count is too low by more than {release.counts.error}, with 95 %; some may be"
+        said = (
+            f"With 95% confidence, no count is too low by more than {release.counts.error}. "
+            f"Some may "
+            "be too high by more."
+        )
         assert said in release._repr_html_()
         assert "off by more" not in release._repr_html_()
         known = HistogramTopK(k=3, epsilon=1, items_per_person=1).release(crowd, bits=SeededBits(1))
-        said = f"No count is off by more than {known.counts.error}, with 95 %"
+        said = f"With 95% confidence, no count is off by more than {known.counts.error}."
         assert said in known._repr_html_()
         assert max(known.counts.values) - 8 <= known.counts.error
 
@@ -615,7 +619,10 @@ class TestChoice:
     def test_a_histogram_is_for_counts(self):
         with pytest.raises(discreet.ParameterError, match="'sensitivity' parameter of top_k must"):
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=2, items_per_person=1)
-        with pytest.raises(discreet.ParameterError, match="nobody knows how many items"):
+        with pytest.raises(
+            discreet.ParameterError,
+            match="another one, unless you limit how many items of each person count",
+        ):
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=1, method="histogram")
         with pytest.raises(discreet.errors.ScoresError, match="whole numbers"):
             discreet.top_k([3.5, 1], 1, epsilon=1, sensitivity=1, with_counts=True)

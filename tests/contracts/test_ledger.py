@@ -47,7 +47,10 @@ from discreet.privacy.loss import NO_LOSS
 ASK = {"what": "mode"}
 UNIT = Fraction(1, 10**30)
 CANARY = "canary-4711"
-NO_ROOM = "This data set has no room for this question."
+NO_ROOM = (
+    "This data set has no room for this question. Ask with a smaller epsilon, or ask its owner for "
+    "more."
+)
 
 
 TOO_LITTLE = [
@@ -114,7 +117,7 @@ class TestOpening:
     @pytest.mark.parametrize("budget", [PureDP(2), PureDP(0.5), ZCDP(1), ApproxDP(1, 1e-6)])
     def test_budgets_never_change_silently(self, ledger, budget):
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises(ParameterError, match="Budgets do not grow silently"):
+        with pytest.raises(ParameterError, match=r"To raise a budget, use Ledger\.extend"):
             ledger.open("survey", budget=budget)
         assert ledger.account("survey").budget == PureDP(1)
 
@@ -174,7 +177,9 @@ class TestOpening:
         assert ledger.account("survey", analyst="ada").spent == Fraction(1, 10)
         assert ledger.account("survey", analyst="bob").spent == BoundedRange(0.1).to_zcdp().rho
         ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
-        with pytest.raises(BudgetExceededError, match=r"budget of 'survey' for 'ada', PureDP"):
+        with pytest.raises(
+            BudgetExceededError, match=r"but the budget of 'survey' for 'ada' is used up"
+        ):
             ledger.reserve("survey", BoundedRange(0.01), request=ASK, analyst="ada")
         ledger.verify()
 
@@ -266,8 +271,8 @@ class TestSums:
             charge(ledger, 0.1)
         assert ledger.remaining("survey") == 0
         told = (
-            r"^The budget of 'survey', PureDP\(epsilon=1\), has no room for another question\. "
-            r"Requested epsilon 1e-25\.$"
+            r"^This question costs epsilon 1e-25, but the budget of 'survey' is used up\. "
+            r"Only answers that you already have are still free\.$"
         )
         with pytest.raises(BudgetExceededError, match=told):
             charge(ledger, 1e-25)
@@ -286,7 +291,7 @@ class TestSums:
         ledger.open("survey", budget=PureDP(Fraction(2, 3)))
         charge(ledger, Fraction(1, 3))
         assert ledger.spent("survey") == Fraction(int("3" * 29 + "4"), 10**30)
-        with pytest.raises(BudgetExceededError, match=r"Requested epsilon 0.33"):
+        with pytest.raises(BudgetExceededError, match=r"costs epsilon 0\.33"):
             charge(ledger, Fraction(1, 3))
 
     def test_budgets_are_rounded_down(self, ledger):
@@ -348,7 +353,9 @@ class TestSums:
         for _ in range(3):
             ledger.reserve("survey", ApproxDP(0.001, 3e-7), request=ASK)
         assert ledger.account("survey").delta_spent == Fraction(9, 10**7)
-        with pytest.raises(BudgetExceededError, match=r"of which 0 is left\. Requested 1e-12\."):
+        with pytest.raises(
+            BudgetExceededError, match=r"a delta of 1e-12, but .* has no delta left"
+        ):
             ledger.reserve("survey", ApproxDP(0.001, 1e-12), request=ASK)
         charge(ledger, 0.001)
         assert ledger.verify().entries == 5
@@ -459,7 +466,9 @@ class TestScopes:
     def test_all_or_nothing_where_the_analyst_has_too_little(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         ledger.open("survey", budget=PureDP(0.5), analyst="ada")
-        with pytest.raises(BudgetExceededError, match=r"^The budget of 'survey' for 'ada', PureDP"):
+        with pytest.raises(
+            BudgetExceededError, match=r"0\.75, but the budget of 'survey' for 'ada' has"
+        ):
             charge(ledger, 0.75, analyst="ada")
         assert ledger.account("survey").spent == 0
         assert ledger.account("survey", analyst="ada").spent == 0
@@ -486,7 +495,8 @@ class TestScopes:
 
         before = [refusal(epsilon) for epsilon in (0.6, 1.1)]
         assert all(
-            text.startswith("The budget of 'clicks' for 'bob' in 'april'") for text in before
+            "but the budget of 'clicks' for 'bob' in 'april' has only 0.5 left." in text
+            for text in before
         )
         charge(ledger, 0.7, "clicks", analyst="ada", window=["april", "may"])
         assert [refusal(epsilon) for epsilon in (0.6, 1.1)] == before
@@ -496,7 +506,9 @@ class TestScopes:
         ledger.open("clicks", budget=PureDP(1), windows=True)
         ledger.open("clicks", budget=PureDP(0.5), analyst="ada")
         charge(ledger, 0.4, "clicks", analyst="ada", window="may")
-        told = r"^The budget of 'clicks' for 'ada' in 'may', PureDP\(epsilon=0\.5\), has room for"
+        told = (
+            r"costs epsilon 0\.2, but the budget of 'clicks' for 'ada' in 'may' has only 0\.1 left"
+        )
         with pytest.raises(BudgetExceededError, match=told):
             charge(ledger, 0.2, "clicks", analyst="ada", window=["april", "may"])
         spent = {(account.analyst, account.window): account.spent for account in ledger.accounts()}
@@ -512,9 +524,9 @@ class TestScopes:
         charge(ledger, 0.1)
         charge(ledger, 0.1, analyst="anybody")
         ledger.open("survey", budget=PureDP(0.5), analyst="ada")
-        with pytest.raises(ParameterError, match="analysts have budgets of their own"):
+        with pytest.raises(ParameterError, match="on this data set, each analyst has a budget"):
             charge(ledger, 0.1)
-        with pytest.raises(ParameterError, match="has a budget on this data set"):
+        with pytest.raises(ParameterError, match="an analyst with a budget on this data set"):
             charge(ledger, 0.1, analyst="anybody")
         assert ledger.spent("survey") == Fraction(1, 5)
 
@@ -642,7 +654,7 @@ class TestKeys:
         running = self.ask(ledger)
         with Ledger(place.url) as other:
             for again in (False, True):
-                with pytest.raises(ReservationRunningError, match=r"is still running, after 0.1 s"):
+                with pytest.raises(ReservationRunningError, match=r"is still running after 0\.1 s"):
                     self.ask(other, wait=0.1, again=again)
             found = []
             waiting = threading.Thread(target=lambda: found.append(self.ask(other)))
@@ -662,7 +674,7 @@ class TestKeys:
             os.kill(os.getpid(), signal.SIGKILL)
 
         assert in_a_child(ask_and_die) == -signal.SIGKILL
-        with pytest.raises(ReservationLostError, match="its process is gone"):
+        with pytest.raises(ReservationLostError, match="because it failed or its process ended"):
             self.ask(ledger)
         assert self.ask(ledger, again=True).answer is None
         assert ledger.spent("survey") == Fraction(1, 5)
@@ -858,12 +870,14 @@ class TestCoins:
         left = [ledger.questions_left("survey", epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
         assert left == [21, 85, 2129]
         assert str(ledger.remaining("survey")) == "2129 coins of 0.01"
-        assert ledger.room("survey") == "room for 2 more questions of epsilon 0.5, or one of 1"
+        assert ledger.room("survey") == "about 2 more questions of epsilon 0.5, or one of 1"
         for _ in range(21):
             ledger.reserve("survey", BoundedRange(0.1), request=ASK)
         told = (
-            r"^The budget of 'survey', ApproxDP\(epsilon=1, delta=1e-06\), has room for 7 more "
-            r"questions of epsilon 0\.02, or one of 0\.052\. Requested epsilon 0\.1\.$"
+            r"^This question costs epsilon 0\.1, but the budget of 'survey' has room for only "
+            r"about "
+            r"7 more questions of epsilon 0\.02, or one of 0\.052\. Ask with epsilon=0\.052 or "
+            r"less\.$"
         )
         with pytest.raises(BudgetExceededError, match=told):
             ledger.reserve("survey", BoundedRange(0.1), request=ASK)
@@ -896,7 +910,7 @@ class TestCoins:
             assert ledger.account("survey").sums == Spending(None, None)
             assert ledger.remaining("survey") == 0
             ledger.extend("survey", budget=ApproxDP(8, 1e-5), reason="More.")
-        with pytest.raises(BudgetExceededError, match="Requested epsilon"):
+        with pytest.raises(BudgetExceededError, match="This question costs epsilon"):
             ledger.reserve(
                 "survey", BoundedRange(1e-9 if budget.kind != "zcdp" else 1), request=ASK
             )
@@ -910,7 +924,9 @@ class TestCoins:
         ledger.open("survey", budget=ApproxDP(0.5, 1e-9), analyst="ada")
         for _ in range(5):
             ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
-        with pytest.raises(BudgetExceededError, match="'survey' for 'ada', ApproxDP"):
+        with pytest.raises(
+            BudgetExceededError, match="but the budget of 'survey' for 'ada' is used up"
+        ):
             ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
         assert ledger.account("survey").spent == 500
         ledger.verify()
@@ -980,7 +996,7 @@ class TestClosing:
         ledger.close_budget("survey", reason="The study is over.")
         assert ledger.account("survey").closed == "The study is over."
         assert b"The study is over." in place.written()
-        told = r"^The budget of 'survey' must be open\. Got one that was closed for good"
+        told = r"^The budget of 'survey' was closed for good\. Answers that were kept"
         with Ledger(place.url) as other:
             for use in (
                 lambda: charge(other),
@@ -995,7 +1011,7 @@ class TestClosing:
             assert charge(other, key="k").answer == answer()
         assert not ledger.allows("survey", PureDP(0.1))
         assert ledger.questions_left("survey", epsilon=0.1) == 0
-        assert ledger.room("survey") == "no room: it is closed"
+        assert ledger.room("survey") == "no more questions: it is closed"
         assert ledger.answers("survey")[0].release == answer()
         assert ledger.verify().entries == 4
 
@@ -1004,7 +1020,9 @@ class TestClosing:
         for name in ("ada", "bob"):
             ledger.open("survey", budget=PureDP(0.5), analyst=name)
         ledger.revoke("survey", "ada", reason="She left.")
-        with pytest.raises(BudgetClosedError, match=r"budget of 'survey' for 'ada' must be open"):
+        with pytest.raises(
+            BudgetClosedError, match=r"budget of 'survey' for 'ada' was closed for good"
+        ):
             charge(ledger, analyst="ada")
         charge(ledger, analyst="bob")
         assert ledger.account("survey").closed is None
@@ -1647,7 +1665,8 @@ class TestAnchorFiles:
             charge(ledger, 1)
         place.put_copy_back()
         with pytest.raises(
-            LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"
+            LedgerError,
+            match=r"must contain its anchor, entry 3. It was cut, or replaced by an older copy",
         ):
             Ledger(place.url, anchor_file=file)
 

@@ -114,9 +114,19 @@ class TestLattice:
         "score", [lambda y: 0, lambda y: y, lambda y: min(y, 5), lambda y: -max(y, 5)]
     )
     def test_odds_without_a_finite_sum_are_refused(self, score):
-        with pytest.raises(discreet.errors.ScoresError, match="must come down on both sides"):
+        with pytest.raises(
+            discreet.errors.ScoresError,
+            match=r"The 'score' of LatticeExponentialMechanism must fall on both sides\. Got one "
+            r"that does not fall, or not by one noise scale within 2\^512 numbers\. Give bounds, "
+            r"or a score that falls with distance",
+        ):
             on_lattice(score, epsilon=1, sensitivity=1).select()
-        with pytest.raises(discreet.errors.ScoresError, match="must come down on both sides"):
+        with pytest.raises(
+            discreet.errors.ScoresError,
+            match=r"The 'score' of LatticeExponentialMechanism must fall on both sides\. Got one "
+            r"that does not fall, or not by one noise scale within 2\^512 numbers\. Give bounds, "
+            r"or a score that falls with distance",
+        ):
             on_lattice(score, epsilon=1, sensitivity=1).log_probability(0)
 
     def test_a_score_that_is_seen_not_to_be_concave(self):
@@ -238,7 +248,8 @@ class TestExtremes:
     def test_floats_that_cannot_show_a_person(self):
         mechanism = on_pieces([0, 1, 2], epsilon=1, sensitivity=1, step=1)
         with pytest.raises(
-            discreet.errors.ScoresError, match="must be fine enough to show what one person changes"
+            discreet.errors.ScoresError,
+            match="must be precise enough to show what one person changes",
         ):
             mechanism.select([1e17, 0.0])
 

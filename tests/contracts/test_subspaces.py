@@ -396,8 +396,8 @@ def test_the_directions_of_a_covariance_share_half_of_epsilon(monkeypatch, k, dr
 
 @pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.audits)])
 def test_the_error_bound_holds(k):
-    """400 draws, a bound for 10 %: more than 64 above it would happen less than once in
-    a million if it were 10 %; the bound is not sharp, so there are far fewer.
+    """400 draws, a bound for 10%: more than 64 above it would happen less than once in
+    a million if it were 10%; the bound is not sharp, so there are far fewer.
     """
     rows = np.diag([0.9, 0.8, 0.3, 0.1]).repeat(40, axis=0)
     made, bits = mechanism(k=k), SeededBits(4)

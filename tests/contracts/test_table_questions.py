@@ -227,19 +227,19 @@ def test_which_row_of_a_person_counts_has_to_be_said(unit):
         if isinstance(unit, OneRow):
             question()
             with pytest.raises(
-                discreet.ParameterError, match="left out where each row is protected by itself"
+                discreet.ParameterError, match="left out if each row is protected by itself"
             ):
                 question(rule="max")
             continue
         with pytest.raises(
             discreet.ParameterError,
-            match=r"'rule' parameter .* must be given where a person can have several rows",
+            match=r"'rule' parameter .* must be given if a person can have several rows",
         ):
             question()
         with pytest.raises(discreet.ParameterError, match="one of 'max', 'min'"):
             question(rule="mean")
         if name != "best_price":
-            with pytest.raises(discreet.ParameterError, match="left out where there is a rule"):
+            with pytest.raises(discreet.ParameterError, match="left out if there is a rule"):
                 question(rule="max", rows_per_person=2)
             with pytest.raises(discreet.ParameterError, match="at least 1"):
                 question(rows_per_person=0)

@@ -705,7 +705,7 @@ class TestGap:
 
 
 def test_without_its_guard_the_claim_with_exponential_noise_would_be_false():
-    """g - ln(1 / beta) is negative for small gaps, and then fails 23 % of the time instead of 10
+    """g - ln(1 / beta) is negative for small gaps, and then fails 23% of the time instead of 10
     %: no claim is made there.
     """
     mechanism = PermuteAndFlip(epsilon=1, score_range=12)

@@ -28,7 +28,7 @@ WORDS = [
     "Loss",
     "Mechanism",
     "Monotonic",
-    "Neighbours",
+    "Neighbors",
     "Pure DP",
     "Range",
     "Release",

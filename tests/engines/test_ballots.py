@@ -188,7 +188,7 @@ def test_what_cannot_split_is_refused(options, rule):
 def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
     frame = pyarrow.table({"person": [1], "likes": [["a"]], "sizes": [[1.5]], "deep": [[["a"]]]})
     session = Session(frame, unit=Person("person"), budget=PureDP(1))
-    with pytest.raises(discreet.ParameterError, match="left out where the column is not text"):
+    with pytest.raises(discreet.ParameterError, match="left out if the column is not text"):
         session.mode("likes", candidates=["a"], split=";", epsilon=1)
     for column in ("sizes", "deep"):
         with pytest.raises(

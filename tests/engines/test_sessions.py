@@ -191,6 +191,8 @@ def test_a_column_beside_one_that_spark_would_take_for_it(engine):
         "select id as ```p```, 1 as p, id as `a.b`, named_struct('b', 1) as a from range(9)"
     )
     for name in ("`p`", "a.b"):
-        with pytest.raises(ParameterError, match="a column whose name is no pattern"):
+        with pytest.raises(
+            ParameterError, match="a column whose name the engine does not take for a pattern"
+        ):
             Session(table, unit=Person(name), budget=PureDP(1))
     Session(table, unit=Person("p"), budget=PureDP(1)).count(epsilon=1)

@@ -242,7 +242,11 @@ def test_a_share_is_a_limit_and_the_data_set_another(team):
     # the data set has nothing left, the share has 1
     refused = team.ask(QUESTION | {"epsilon": "0.3"}, "team-b")
     assert refused.status_code == 403
-    assert refused.json()["detail"] == "This data set has no room for this question."
+    assert refused.json()["detail"] == (
+        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
+        "owner for "
+        "more."
+    )
     assert team.spent() == 3
 
 

@@ -178,7 +178,9 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
         discreet.ParameterError, match=r"RemoteDataset\.mode must be greater than 0"
     ):
         reads.mode("article", epsilon=-1)
-    with pytest.raises(discreet.ServiceError, match="There is nothing here for you") as error:
+    with pytest.raises(
+        discreet.ServiceError, match="Nothing here is available to your key"
+    ) as error:
         team.dataset("other").mode("article", epsilon=1)
     assert (error.value.name, error.value.status) == ("not-found", 404)
     with pytest.raises(discreet.ServiceError, match="Show a key"):
@@ -359,7 +361,10 @@ def test_a_reply_without_what_was_asked_for_is_a_sentence(text, ask, monkeypatch
     monkeypatch.setattr(client_module, "_LARGEST", 1000)
     with replying(b"HTTP/1.1 200 OK\r\n\r\n" + text) as (port, _):
         team = discreet.connect(f"http://127.0.0.1:{port}", key="dsc_x")
-        with pytest.raises(discreet.ServiceError, match="not one of a discreet service") as error:
+        with pytest.raises(
+            discreet.ServiceError,
+            match="The reply does not come from a discreet service, or from one of another version",
+        ) as error:
             ask(team)
     assert error.value.name == "unreadable"
 
@@ -388,5 +393,8 @@ def test_a_key_that_is_none_is_refused_without_being_shown():
 
 def test_a_redirect_is_not_followed(running, team):
     assert QUESTION
-    with pytest.raises(discreet.ServiceError, match="not one of a discreet service"):
+    with pytest.raises(
+        discreet.ServiceError,
+        match="The reply does not come from a discreet service, or from one of another version",
+    ):
         team.call("GET", "/")

@@ -21,20 +21,30 @@ WRONG = [
     ('person = "reader"', 'person = "article"', "dataset.reads.column.article", "is the person"),
     ('person = "reader"', 'person = "writer"', "dataset.reads.person", "column"),
     ('"top_k", "mode"', '"top_k", "dump"', "dataset.reads.column.article.ask", "must be among"),
-    ("reply_after", "reply_soon", "dataset.reads.reply_soon", "not a word of a manifest"),
+    ("reply_after", "reply_soon", "dataset.reads.reply_soon", "is not a known key of a manifest"),
     ('"10ms"', '"0s"', "dataset.reads.reply_after", "10 ms"),
     ("reply_after", 'time_limit = "0s"\nreply_after', "dataset.reads.time_limit", "10 ms"),
     ('filter = "range"', "filter = [1, 1]", "dataset.reads.column.pay.filter", "different"),
     ('source = "reads.csv"', 'source = "gone.csv"', "dataset.reads.source", "must be|cannot"),
     ('source = "reads.csv"', 'source = "env:NOT_SET"', "dataset.reads.source", "NOT_SET"),
-    ('ask = ["count"]', 'ask = ["mode"]', "dataset.reads.ask", "about no column"),
+    (
+        'ask = ["count"]',
+        'ask = ["mode"]',
+        "dataset.reads.ask",
+        "must be questions that are not about a column",
+    ),
     ("team-a", "Team-A", "dataset.reads.share.Team-A", "lower-case"),
     ("column.role", "column.rolle", "dataset.reads.column.rolle", "does not have"),
     ('"ant", "bee"', '"ant", 7', "dataset.reads.column.article.candidates", "of one kind"),
     ('"ant", "bee"', "true, false", "dataset.reads.column.article.candidates", "of one kind"),
     ("candidates = ", 'labels = ["ant"]\ncandidates = ', "dataset.reads.column.article.labels", ""),
     ("candidates = ", 'split = ""\ncandidates = ', "dataset.reads.column.article.split", "one of"),
-    ('"mode", "counts"', '"mode", "count"', "dataset.reads.column.article.ask", "about no column"),
+    (
+        '"mode", "counts"',
+        '"mode", "count"',
+        "dataset.reads.column.article.ask",
+        "must be questions that are not about a column",
+    ),
     ("person = ", 'separator = "||"\nperson = ', "dataset.reads.separator", "one character"),
     ('column = "day"', 'column = "dai"', "dataset.months.window.column", "does not have"),
     ('column = "day"', 'column = "reader"', "dataset.months.window.column", "is the person"),
@@ -147,7 +157,7 @@ def test_what_a_steward_may_not_do_is_said_in_a_sentence(team):
     refused = team.post("/v1/datasets/reads/extensions", more, "steward")
     assert refused.status_code == 422
     assert refused.json()["detail"] == (
-        "The budget of 'reads' for 'team-a' must be open. Got one that was closed for good. "
+        "The budget of 'reads' for 'team-a' was closed for good. "
         "Answers that were kept can still be read."
     )
 

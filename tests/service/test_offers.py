@@ -127,7 +127,11 @@ def test_no_free_reply_depends_on_what_colleagues_have_spent(team):
     assert team.ask(QUESTION | {"epsilon": "0.01"}, who="team-b").status_code == 201
     refusals |= {team.ask(QUESTION | {"epsilon": each}).content for each in ("0.001", "0.3")}
     (body,) = refusals
-    assert json.loads(body)["detail"] == "This data set has no room for this question."
+    assert json.loads(body)["detail"] == (
+        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
+        "owner for "
+        "more."
+    )
     assert replies() == before
 
 

@@ -141,7 +141,9 @@ def test_a_form_from_elsewhere_is_refused(shared, wrong):
             if page.method == "POST":
                 reply = shared.send(page.path.format(name="reads"), form, **headers)
                 assert reply.status_code == 403, page
-                assert "not from this page" in reply.text
+                assert (
+                    "This form is too old, or comes from another page. Open it again." in reply.text
+                )
                 assert shared.service.ledger.anchor() == before
 
 

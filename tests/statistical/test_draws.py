@@ -3,7 +3,7 @@ answers.
 
 Every test on real bits fails by chance less than once in 10^9 runs. A G-test rejects the truth
 with probability 1e-10, and its sample size is chosen so that it misses a privacy parameter that is
-15 % off (5 % in the tier of audits) as rarely; the same samples show that, so the power is not a
+15% off (5% in the tier of audits) as rarely; the same samples show that, so the power is not a
 guess. What has a higher error rate has seeded bits.
 """
 

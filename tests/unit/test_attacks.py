@@ -152,7 +152,7 @@ class TestScoresCastToFloat:
 
 
 class TestNoiseSwallowedByLargeScores:
-    """Gumbel noise added to scores near 1e17: the better candidate won 2 % instead of 62 % of the
+    """Gumbel noise added to scores near 1e17: the better candidate won 2% instead of 62% of the
     time.
     """
 
@@ -174,11 +174,11 @@ class TestNoiseSwallowedByLargeScores:
             for scores in ((0, 1), self.scores)
         )
         assert near == far
-        assert 100 < sum(far) < 160  # 62 % of 200, within five standard deviations
+        assert 100 < sum(far) < 160  # 62% of 200, within five standard deviations
 
     def test_floats_there_are_refused(self):
         with pytest.raises(
-            discreet.errors.ScoresError, match="fine enough to show what one person changes"
+            discreet.errors.ScoresError, match="precise enough to show what one person changes"
         ):
             discreet.select([1e17, 1e17 + 16], epsilon=1, sensitivity=1)
 
@@ -208,7 +208,7 @@ class TestSumsInSinglePrecision:
         winners = discreet.mechanisms.ExponentialMechanism(epsilon=1, score_range=1).select_many(
             scores, draws=300, bits=SeededBits(2)
         )
-        assert 225 < np.count_nonzero(winners) < 290  # 86 % of 300, within five standard deviations
+        assert 225 < np.count_nonzero(winners) < 290  # 86% of 300, within five standard deviations
 
     @everywhere
     def test_float32_scores_have_the_odds_of_their_exact_values(self, make):
@@ -374,7 +374,7 @@ class TestEffortTellsAboutScores:
         neighbour = SHAPES[shape].copy()
         neighbour[neighbour.argmax()] += 1
         one, other = self.bits_used(make, SHAPES[shape]), self.bits_used(make, neighbour)
-        # over 12 seeds, 1,000 draws from the same scores had a standard deviation of 0.7 to 3.3 %
+        # over 12 seeds, 1,000 draws from the same scores had a standard deviation of 0.7 to 3.3%
         assert max(one, other) < 1.25 * min(one, other)
 
 
@@ -430,7 +430,7 @@ class TestImpossibleCounts:
 
 
 def test_a_noisy_score_is_never_released():
-    """Noisy scores and gaps released as floats named the data set in 75 % of single releases:
+    """Noisy scores and gaps released as floats named the data set in 75% of single releases:
     only who won comes out.
     """
     for name in ("gumbel-noise", "exponential-noise", "laplace-noise"):

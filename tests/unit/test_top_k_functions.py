@@ -255,7 +255,7 @@ class TestGap:
         [
             (
                 {"mechanism": "laplace-noise"},
-                "'with_gap' parameter of select must be False with this noise",
+                "'with_gap' parameter of select must be False with this kind of noise",
             ),
             ({"gap_step": 0}, "'gap_step' parameter of select must be greater than 0"),
             ({"with_gap": 1}, "'with_gap' parameter of select must be True or False"),

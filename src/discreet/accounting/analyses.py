@@ -320,7 +320,7 @@ def pairs_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
 
 
 def _needs_pairs(losses: Losses, reach: float) -> bool:
-    """Whether the grid for all losses does not exist, or is so coarse that pairs are tighter."""
+    """True if the grid for all losses does not exist, or is so coarse that pairs are tighter."""
     counts = losses.counts
     if any(isinstance(loss, ZCDP) for loss in counts):
         return False

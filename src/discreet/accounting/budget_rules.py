@@ -86,7 +86,7 @@ class Spending:
         )
 
     def fits(self, *, epsilon: Fraction, squares: Fraction, delta: Fraction = Fraction(0)) -> bool:
-        """Whether one of the two sums is within its limit, and the bad events within theirs.
+        """True if one of the two sums is within its limit, and the bad events within theirs.
 
         Everything that was ever admitted has to be in the sums, whichever of the two
         admitted it: docs/proofs/coin-filter.md#5-either-sum-may-fit-spendingfits. A
@@ -118,7 +118,7 @@ EVERYTHING = Spending(None, None)
 _BUDGETS = (PureDP, ZCDP, ApproxDP)
 _NEVER = Fraction(-1)
 _LISTS = Fraction(1, 10)
-_NO_PARTS = "a mapping from losses to how often they occur, at least one"
+_NO_PARTS = "a mapping from losses to how often each occurs, with at least one"
 # the largest rho is found by a search in floats, whose last digits differ between machines
 _SEARCHED = 1 + Fraction(1, 10**9)
 
@@ -182,7 +182,7 @@ class SpendingRule:
         return cls(budget, share, _read_counting(counting, budget))
 
     def agree(self) -> Self:
-        """The same rule with its numbers of today, to be written down.
+        """Return the rule with its current numbers, to be written down.
 
         Cost: seconds for coins of an uncommon budget, once.
         """
@@ -217,7 +217,7 @@ class SpendingRule:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the coins, or the rho, that were written down can have been certified.
+        """True if the coins, or the rho, that were written down can have been certified.
 
         A ledger's budget keeps its number, and a role that may write to the ledger could
         have made one up. Coins of another size than today's are compared by what they
@@ -332,7 +332,7 @@ class SpendingRule:
         return EVERYTHING if alone else None
 
     def fits(self, total: Spending) -> bool:
-        """Whether one of the two sums is within its limit, and the deltas within theirs."""
+        """True if one of the two sums is within its limit, and the deltas within theirs."""
         limits = {"epsilon": self.epsilon_limit, "delta": self.delta_for_losses}
         if self.counting != "coins" or self.agreed is not None:
             return total.fits(squares=self.squares_limit, **limits)
@@ -345,7 +345,7 @@ class SpendingRule:
         return total.fits(squares=self.squares_limit, **limits)
 
     def has(self, squares: Fraction) -> bool:
-        """Whether the whole budget is at least this many coins, or this rho."""
+        """True if the whole budget is at least this many coins, or this rho."""
         return self.fits(Spending(None, squares))
 
     @property
@@ -410,7 +410,7 @@ def _prices(rule: SpendingRule, loss: Loss) -> tuple[Fraction | None, Fraction |
 
 
 def _is_plain(cost: Cost) -> bool:
-    """Whether a cost can be remembered. True would be found where 1 was kept, and has to be
+    """True if a cost can be remembered. True would be found where 1 was kept, and has to be
     refused each time.
     """
     if type(cost) is not Cost or type(cost.delta) is not Fraction:

@@ -203,7 +203,7 @@ def coins_at_most(epsilon: Fraction, delta: Fraction) -> int:
 
 
 def _breaks(unit: Fraction, copies: int, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether this many independent questions of one coin certainly exceed delta at epsilon.
+    """True if this many independent questions of one coin certainly exceed delta at epsilon.
 
     Some tops around the worst one are tried. That none of them does proves nothing.
     """
@@ -212,7 +212,7 @@ def _breaks(unit: Fraction, copies: int, epsilon: Fraction, delta: Fraction) -> 
 
 
 def is_playable(epsilon: Fraction, least: int) -> bool:
-    """Whether the game has few enough coins, and floats have room for e^epsilon."""
+    """True if the game has few enough coins, and floats have room for e^epsilon."""
     return epsilon <= _LARGEST_EPSILON and least <= 2 * _MOST_COINS
 
 

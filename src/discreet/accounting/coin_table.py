@@ -126,14 +126,14 @@ def showing_progress(
 
     Nothing is said in the first second.
     """
-    words = f"discreet computes, once, how many questions fit a budget of {budget}"
+    words = f"Computing, once, how many questions fit a budget of {budget}"
     started, said, bar = clock(), "", sys.stderr is not None and sys.stderr.isatty()
 
     def watch(done: int) -> None:
         nonlocal said
         if sys.stderr is None or clock() < started + 1:
             return
-        line = f"\r{words}: {100 * done // most}%" if bar else f"{words}. It is kept.\n"
+        line = f"\r{words}: {100 * done // most}%" if bar else f"{words}. The result is kept.\n"
         if line != said and (bar or not said):
             said = line
             with suppress(OSError, ValueError):
@@ -227,7 +227,7 @@ def _read_file() -> dict[Key, int]:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether it is a plain file of this user that nobody else may write."""
+    """True if it is a plain file of this user that nobody else may write."""
     if not stat.S_ISREG(status.st_mode):
         return False
     others = stat.S_IWGRP | stat.S_IWOTH

@@ -72,7 +72,7 @@ class Composition:
         told = [
             ("epsilon", _shown(self.epsilon)),
             ("delta", _shown(self.delta)),
-            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed beforehand'}"),
+            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed in advance'}"),
         ]
         return card("Composition", facts(told), table(["analysis", "gives"], self._analyses()))
 
@@ -107,7 +107,7 @@ def compose(
         fixed beforehand.
 
     Privacy: an upper bound, proved and rounded up; see docs/proofs/composition.md.
-    Utility: for equal bounded ranges at most 1 % above the optimum, and at it if not
+    Utility: for equal bounded ranges at most 1% above the optimum, and at it if not
         adaptive.
     Cost: a few seconds for up to 1,000,000 queries.
 
@@ -119,7 +119,9 @@ def compose(
     if not isinstance(adaptive, bool):
         raise ParameterTypeError("adaptive", "True or False", adaptive)
     if (delta is None) == (epsilon is None):
-        raise ParameterTypeError("delta", "given, or 'epsilon', but not both", delta)
+        raise ParameterTypeError(
+            "delta", "given, or 'epsilon' in its place (exactly one of the two)", delta
+        )
     read = Losses.read(losses)
     if delta is not None:
         return _epsilon_for(read, _read_delta(delta), adaptive)

@@ -11,7 +11,7 @@ What stands for a loss, at every epsilon g up to its own:
 | `BoundedRange`, others | as logistic DP | |
 
 Pairs are convolved (loss_distribution.py), which holds for queries that depend on
-earlier answers, in any order. One pair for each bounded range would be 15 % above the
+earlier answers, in any order. One pair for each bounded range would be 15% above the
 optimum for many of them, because no single mechanism is the worst at all epsilons; a
 block of a few hundred has nearly one worst strategy, so that its pair loses next to
 nothing.
@@ -248,7 +248,7 @@ def _of_pair(loss: Pair, step: Fraction, bits: int) -> LossDistribution:
 
 
 def _of_gaussian(mu: arb, number: Fraction, step: Fraction, bits: int) -> LossDistribution:
-    """As far out as its delta is more than a few units of mass; what is beyond is infinite."""
+    """Reach as far as its delta is more than a few units of mass; what is beyond is infinite."""
     reach = number * math.ceil(math.sqrt(2 * math.log(2) * bits)) + number**2 / 2
     places = range(math.ceil(reach / step) + 1)
     values = [gaussian_profile(mu, step * place) for place in places]

@@ -25,7 +25,7 @@ f(a) = (1 - a) / (1 + (e^w - 1) a). So this pair dominates every mechanism of ra
 and dominating pairs may be composed for adaptive queries (Zhu, Dong and Wang 2022). It
 is the best single pair, but not the best bound: a mechanism of range w cannot be worst
 at every g at once, which `compose` exploits. In the limit of many queries the pair
-costs sqrt(4/3), 15 % more epsilon.
+costs sqrt(4/3), 15% more epsilon.
 
 *By a Gaussian.* Moved by mu, a normal distribution dominates the logistic pair if it
 does so at g = 0, where the two curves cross the diagonal: mu = 2 z with Phi(z) = 1 / (1
@@ -100,8 +100,8 @@ def to_dp_event(
         floating-point errors; every number in an event is rounded to the safe side. The
         losses and the other events must be about the same neighbours.
     Utility: `compose` is tighter where discreet knows all losses. For 10 to 1,000
-        selections of 0.1 at a delta of 1e-6, "rdp" is 7 to 11 % above the optimum and
-        "pld" 29 to 31 %; `to_privacy_loss_distribution` is 9 to 19 %. One selection is
+        selections of 0.1 at a delta of 1e-6, "rdp" is 7 to 11% above the optimum and
+        "pld" 29 to 31%; `to_privacy_loss_distribution` is 9 to 19%. One selection is
         better off as PureDP.
 
     >>> import dp_accounting
@@ -195,7 +195,7 @@ def to_privacy_loss_distribution(
         transforms, whose errors it does not bound; do not rely on it for a delta below
         about 1e-10. Queries and their order may depend on answers, the losses may not.
     Utility: the optimum for one selection; for 10, 100 and 1,000 selections of 0.1 at a
-        delta of 1e-6 an epsilon 9, 16 and 19 % above.
+        delta of 1e-6 an epsilon 9, 16 and 19% above.
 
     >>> from dp_accounting.pld import privacy_loss_distribution
     >>> from discreet import BoundedRange

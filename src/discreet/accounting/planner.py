@@ -82,7 +82,7 @@ class Plan:
 
         told = [
             ("each", repr(self.loss)),
-            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed beforehand'}"),
+            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed in advance'}"),
             ("budget", repr(self.budget)),
         ]
         others = [
@@ -404,7 +404,7 @@ def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
 
 
 def _plan_by_blocks(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
-    """The same for more queries than a block has, by dominating pairs."""
+    """Plan for more queries than a block has, by dominating pairs."""
     if (
         kind is not BoundedRange
         or not isinstance(budget, ApproxDP)

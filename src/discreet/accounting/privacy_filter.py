@@ -29,7 +29,7 @@ from discreet.errors import (
     public_function,
 )
 from discreet.exact.rationals import Number, exact_decimal, positive
-from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
+from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number, short
 from discreet.privacy.loss import BoundedRange, Loss, PureDP, is_loss
 
 
@@ -88,45 +88,59 @@ class BudgetRule(SpendingRule):
         return max(plain, self._range_of(left))
 
     def refusal(self, spent: Spending, spending: Spending, whose: str = "") -> BudgetExceededError:
-        """The error that says what does not fit, and what would.
+        """The error that says what the question costs, what is left, and what to do.
 
-        whose: whose budget it is. What is left is rounded, because in a shared budget
-            it tells what others have spent.
+        whose: whose budget it is; yours, if it is not given. What is left is rounded,
+            because in a shared budget it tells what others have spent.
         """
-        budget = (
-            f"The budget of {whose}, {self.budget!r}," if whose else f"The budget {self.budget!r}"
-        )
+        budget = f"the budget of {whose}" if whose else "your budget"
         if spent.delta + spending.delta > self.delta_for_losses:
             return BudgetExceededError(
-                f"{budget} keeps a delta of {about(self.delta_for_losses)} for losses that have "
-                f"one, of which {about(self.delta_for_losses - spent.delta)} is left. "
-                f"Requested {about(spending.delta)}."
+                f"This question costs a delta of {short(spending.delta)}, but {budget} "
+                f"{_delta_in_words(self.delta_for_losses - spent.delta)}"
             )
         return BudgetExceededError(
-            f"{budget} has {self.room(spent)}. Requested {self.asked(spending)}."
+            f"This question costs {self.cost_in_words(spending)}, but {budget} "
+            f"{self._left_in_words(spent, spending)}"
         )
 
-    def room(self, spent: Spending) -> str:
-        """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
+    def _left_in_words(self, spent: Spending, spending: Spending) -> str:
         largest = self.largest(spent)
         if not largest:
-            return "no room for another question"
+            return "is used up. Only answers that you already have are still free."
+        most = about(largest)
+        if spending.epsilon is not None and spending.epsilon <= largest:
+            hint = "a smaller epsilon, or with mechanism='exponential', which costs less here"
+        else:
+            hint = f"epsilon={most} or less"
+        if self._in_squares(spent):
+            return f"has room for only {self._questions_in_words(largest, spent)}. Ask with {hint}."
+        return f"has only {most} left. Ask with {hint}."
+
+    def room(self, spent: Spending) -> str:
+        """What is left, in questions: about 3 more questions of epsilon 0.1, or one of 0.17."""
+        largest = self.largest(spent)
+        return self._questions_in_words(largest, spent) if largest else "no more questions"
+
+    def _questions_in_words(self, largest: Fraction, spent: Spending) -> str:
         small = round_number(largest)
         often = self.questions_left(spent, self.question(small))
         if often <= 1:
-            return f"room for one more question, of epsilon {about(largest)} at most"
+            return f"one more question of epsilon {about(largest)} at most"
         return (
-            f"room for {often} more questions of epsilon {about(small)}, or one of {about(largest)}"
+            f"about {often:,} more questions of epsilon {about(small)}, or one of {about(largest)}"
         )
 
-    def asked(self, spending: Spending) -> str:
-        """What a release takes, for people to read."""
+    def cost_in_words(self, spending: Spending) -> str:
+        """What a release takes from the budget, for people to read."""
         if spending.epsilon is not None:
-            return f"epsilon {about(spending.epsilon)}"
+            return f"epsilon {short(spending.epsilon)}"
+        if self.counting == "rho" and spending.squares is not None:
+            return f"rho {short(spending.squares)}"
         return str(self._amount(spending.squares or Fraction(0), self.counting))
 
     def _in_squares(self, spent: Spending) -> bool:
-        """Whether the squares are what people read: not where only the plain sum has room."""
+        """True if the squares are what people read: not where only the plain sum has room."""
         if self.counting == "epsilon":
             return False
         return self._left_in_squares(spent) > 0 or not self._left_in_epsilon(spent) > 0
@@ -155,16 +169,24 @@ class BudgetRule(SpendingRule):
         return Amount(value, unit, coin)
 
 
+def _delta_in_words(left: Fraction) -> str:
+    """What is left of a delta, and what to do."""
+    if not left > 0:
+        return "has no delta left for such questions. Ask without a delta."
+    return f"has only {about(left)} left for such questions. Ask with delta={about(left)} or less."
+
+
 def _times(left: Fraction, each: Fraction | None) -> int:
     return int(left // each) if each else 0
 
 
 _COPIED = (
-    "A PrivacyFilter is one budget, and a copy would be a second one. Share it, or use a Ledger."
+    "A PrivacyFilter cannot be copied or pickled: a copy would be a second budget. Share "
+    "it, or use a Ledger."
 )
 _FORKED = (
-    "This budget belongs to the process that made it: after a fork both would spend what is left. "
-    "Make a new one in the child from a part of the budget, or use a Ledger."
+    "This budget can only be used in the process that made it. After a fork, make a new one "
+    "in the child from a part of the budget, or use a Ledger."
 )
 
 
@@ -246,11 +268,11 @@ class PrivacyFilter:
         return self.rule.questions_left(self._spent, loss)
 
     def room(self) -> str:
-        """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
+        """How many more questions fit: about 3 more of epsilon 0.1, or one of 0.17."""
         return self.rule.room(self._spent)
 
     def allows(self, *losses: Loss | Cost) -> bool:
-        """Whether these losses would still fit, one after the other."""
+        """True if these losses would still fit, one after the other."""
         total: Spending | None = self._spent
         for cost in map(_cost, losses):
             if total is not None:

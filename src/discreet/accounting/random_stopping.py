@@ -69,7 +69,7 @@ class PowerLaw:
 
     @property
     def spares_range(self) -> bool:
-        """Whether runs of bounded range cost together no more than one."""
+        """True if runs of bounded range cost together no more than one."""
         return self.power * self.stop >= self.power - 1
 
     def worst_share(self, least: arb) -> arb:
@@ -120,7 +120,7 @@ class PoissonLaw:
 
     @property
     def spares_range(self) -> bool:
-        """Whether runs of bounded range cost together no more than one."""
+        """True if runs of bounded range cost together no more than one."""
         return self.mean <= 1
 
     def worst_share(self, least: arb) -> arb:
@@ -253,7 +253,7 @@ def total_loss(
     if isinstance(each, GaussianDP):
         each = each.to_zcdp()
     if allowed is None:
-        hint = "It has no pure-DP bound: say which delta the whole may have."
+        hint = "It has no pure-DP bound: give a delta for all runs together."
         raise ParameterTypeError("delta", "given where 'each' is ZCDP or GaussianDP", None, hint)
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
@@ -343,7 +343,7 @@ def _delta_of_one(each: Loss, epsilon: Fraction) -> Fraction:
 
 
 def _read_choices(public_choices: object, each: Loss) -> bool:
-    """Whether runs make public choices; where that does not matter, it need not be said."""
+    """Read whether runs make public choices, which may be left out where it does not matter."""
     if isinstance(public_choices, bool):
         return public_choices
     if public_choices is not None:

@@ -159,7 +159,7 @@ class Task:
         ]
         if not draws.answered:
             # code that never runs shows no violation, and must not pass because of that
-            rule = "code that gives an answer, and all calls failed"
+            rule = "code that gives an answer; all calls failed"
             raise ParameterError("mechanism", rule, draws.error)
         left = max(self.draws // 4, self.draws - draws.total)
         best = [

@@ -133,7 +133,7 @@ def _tail_over_first(hits: int, runs: int, share: float) -> float:
 
 
 def _ratios(hits: int, runs: int) -> Floats:
-    """Of Pr[one hit more] and Pr[exactly so many], from `hits` on, where a hit is as likely as
+    """Ratios of Pr[one hit more] to Pr[exactly so many], from `hits` on, for a hit as likely as
     a miss: enough of them that all others together are small while the tail is.
     """
     misses = runs - hits
@@ -222,7 +222,7 @@ class EventCounts:
     second_runs: int
 
     def swapped(self) -> EventCounts:
-        """The same with the data sets exchanged."""
+        """Exchange the two data sets."""
         return EventCounts(self.second, self.second_runs, self.first, self.first_runs)
 
 
@@ -259,7 +259,7 @@ class Claim:
 
     @property
     def needs_two_events(self) -> bool:
-        """Whether a violation is shown by two events rather than one."""
+        """True if a violation is shown by two events rather than one."""
         return isinstance(self.loss, BoundedRange)
 
     def certified(self, counts: Sequence[EventCounts], alpha: float) -> float:

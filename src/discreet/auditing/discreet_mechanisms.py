@@ -28,7 +28,7 @@ _REACH = 40
 
 
 def is_ours(mechanism: Any) -> bool:
-    """Whether an object states its loss and draws as discreet's mechanisms do."""
+    """True if an object states its loss and draws as discreet's mechanisms do."""
     return (
         not isinstance(mechanism, type)
         and callable(getattr(mechanism, "privacy_loss", None))

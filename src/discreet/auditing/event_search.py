@@ -71,7 +71,7 @@ def best_events(
 
 
 def side_channel(events: Sequence[Event]) -> bool:
-    """Whether an event looks at the error, the warnings or the type instead of the answer."""
+    """True if an event looks at the error, the warnings or the type instead of the answer."""
     return any(event.feature in SIDE_CHANNELS for event in events)
 
 
@@ -92,7 +92,7 @@ def _best(
 
 
 def _is_coarse(name: str, values: Sequence[Sequence[Any]]) -> bool:
-    """Whether a feature has so few values that the best set of them was hardly chosen."""
+    """True if a feature has so few values that the best set of them was hardly chosen."""
     if not (name.startswith("twin ") or name in SIDE_CHANNELS):
         return False
     return len({*values[0], *values[1]}) <= _FEW_VALUES

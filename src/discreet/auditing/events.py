@@ -133,7 +133,7 @@ class Event:
     negated: bool = False
 
     def holds(self, outcome: Outcome) -> bool:
-        """Whether the event happens in this outcome."""
+        """True if the event happens in this outcome."""
         value = read(outcome, self.feature)
         if self.values is not None:
             happens = value in self.values
@@ -278,7 +278,7 @@ def _twins(runs: str) -> list[int]:
 
 
 def _grid(outcome: Outcome, mark: str) -> Hashable:
-    """Whether an answer below a number of the data is a multiple of 2^-53 times that
+    """True if an answer below a number of the data is a multiple of 2^-53 times that
     number, and how far below it is.
 
     The product of the number and a uniformly drawn float is such a multiple. Below half

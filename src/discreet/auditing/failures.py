@@ -126,7 +126,7 @@ def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[
 
 
 def _is_given(score: Fraction, step: Fraction) -> bool:
-    """Whether a score can be given as it is, but for less than the error of a law. A score that
+    """True if a score can be given as it is, but for less than the error of a law. A score that
     is no whole number is a float, and those that are rounded by more are no neighbours.
     """
     return abs(Fraction(as_given(score)) - score) <= step * _ROUNDED
@@ -207,7 +207,7 @@ def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | 
 
 
 def _names(answer: object, place: int) -> bool:
-    """Whether an answer is this position, or a list or pair that begins with it."""
+    """True if an answer is this position, or a list or pair that begins with it."""
     first = answer[0] if isinstance(answer, tuple) and answer else answer
     return type(first) is int and first == place
 

@@ -60,7 +60,7 @@ class Witness:
         return Claim.read(claim).certified(counts, 1 - confidence)
 
     def holds(self, outcome: Outcome) -> bool:
-        """Whether the first event happens in this outcome."""
+        """True if the first event happens in this outcome."""
         return self.events[0].holds(outcome)
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ _AGAINST_CLAIM = ("privacy", "side channel")
 
 
 def is_against_claim(finding: Finding) -> bool:
-    """Whether a finding makes the claim false."""
+    """True if a finding makes the claim false."""
     return finding.kind in _AGAINST_CLAIM
 
 

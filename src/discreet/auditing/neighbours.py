@@ -43,7 +43,7 @@ class World(Protocol):
         """Pairs with few candidates, for which everything can be enumerated."""
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
 
 
 OFFSETS = {"2^53": 2**53, "2^60": 2**60, "-2^60": -(2**60)}
@@ -99,7 +99,7 @@ class ValueLists:
             yield Pair(f"{pair.name}; varied", values, other)
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         change = "has another value" if self.replace else "is added or removed"
         return f"one person {change}; values from {self.bounds[0]:g} to {self.bounds[1]:g}"
 
@@ -149,7 +149,7 @@ class ItemCounts:
             yield Pair(f"{pair.name}; varied", counts, more)
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         many = "all counts" if self.items_per_person is None else f"{self.items_per_person} counts"
         return f"one person more or less, who moves {many} by 1 at most"
 
@@ -173,13 +173,13 @@ class Numbers:
         yield Pair("a small number", self.center + 1, self.center + 1 + int(self.sensitivity))
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """The same pair, moved by a random number."""
+        """Move the pair by a random number."""
         shift = source.randint(-50, 50)
         moved = pair.first + shift, pair.second + shift
         yield Pair(f"{pair.name}; varied", *moved, extreme=pair.extreme)
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         return f"one person moves the number by at most {nearest_float(self.sensitivity):g}"
 
 
@@ -203,5 +203,5 @@ class GivenPairs:
         yield from ()
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         return f"{len(self.given)} pairs, {self.words}"

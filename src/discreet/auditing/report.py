@@ -71,12 +71,12 @@ class AuditReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """True if nothing was found."""
         return not self.findings
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is false, by answers, errors, warnings or types."""
+        """True if the claim is false, by answers, errors, warnings or types."""
         return any(verdict.violated for verdict in self.verdicts)
 
     @property

@@ -73,7 +73,7 @@ class ScoreVectors:
             yield from (replace(pair, extreme=True) for pair in self._float_breakers())
 
     def small_pairs(self) -> Iterator[Pair]:
-        """As few candidates as there can be, and one more, with leads of 0, 1, 3 and 8, and
+        """Pairs of as few candidates as possible, and one more, with leads of 0, 1, 3 and 8, and
         every kind of move.
         """
         few = (self.fewest, self.fewest + 1)
@@ -104,7 +104,7 @@ class ScoreVectors:
         yield Pair(name, *other, extreme=pair.extreme)
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         span = nearest_float(self.sensitivity)
         direction = "all in one direction" if self.monotonic else "each in any direction"
         own = " (its own for each candidate)" if self.sensitivities else ""
@@ -249,7 +249,7 @@ class ScoreArrays:
         yield from ()
 
     def describe(self) -> str:
-        """Who are neighbours, in words."""
+        """Describe which inputs are neighbors."""
         direction = "all in one direction" if self.monotonic else "each in any direction"
         return (
             f"one person moves every score by at most {self.sensitivity}, {direction}; "

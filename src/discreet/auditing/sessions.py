@@ -156,7 +156,7 @@ class SessionReport:
 
     @property
     def violated(self) -> bool:
-        """Whether a row decides anything, or moves the odds further than was charged."""
+        """True if a row decides anything, or moves the odds further than was charged."""
         return bool(self.findings) or (self.answers is not None and self.answers.violated)
 
     def __str__(self) -> str:

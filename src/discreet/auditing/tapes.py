@@ -135,7 +135,7 @@ class _BitByBit(LazyUniform):
     __slots__ = ()
 
     def starts_below(self, first_word: int) -> bool:
-        """Whether the number is below first_word / 2**64."""
+        """True if the number is below first_word / 2**64."""
         while True:
             lowest = self._prefix << (64 - self._known)
             if lowest >= first_word:

@@ -59,13 +59,13 @@ class Verdict:
 
 
 _ORDINARY_BREAKS = (
-    "With scores that real data have, an answer can say more about one person than is claimed.",
-    "Do not publish answers of this code. Check its noise first: where one score may rise while "
-    "another falls, it must be scaled to 2 * sensitivity / epsilon. Where all scores move in the "
-    "same direction, audit with monotonic=True (--monotonic).",
+    "With ordinary scores, an answer can reveal more about one person than is claimed.",
+    "Do not publish answers of this code. Check its noise first: if one score may rise while "
+    "another falls, scale it to 2 * sensitivity / epsilon. If all scores move in the same "
+    "direction, audit with monotonic=True (--monotonic).",
 )
 _ORDINARY_HOLDS = (
-    "With scores that real data have, no violation was found. This is no proof.",
+    "With ordinary scores, no violation was found. This is no proof.",
     "Keep this audit among your tests. More draws find smaller violations; 'power' says which.",
 )
 _ORDINARY_ERRS = (
@@ -73,18 +73,18 @@ _ORDINARY_ERRS = (
     "Correct what was found, then audit again.",
 )
 _EXTREME_BREAKS = (
-    "Scores that floats cannot hold exactly, or arrays of small types, give one person away. "
+    "Scores that floats cannot hold exactly, or arrays of small types, reveal one person. "
     "Ordinary scores are judged separately.",
     "If such scores can occur, refuse them by type and public bounds, or compute with whole "
-    "numbers or fractions. If they cannot, audit with extremes=False (--no-extremes).",
+    "numbers or fractions. If not, audit with extremes=False (--no-extremes).",
 )
 _EXTREME_HOLDS = (
     "Scores at which floats break showed no violation. This is no proof.",
     "Nothing.",
 )
 _EXTREME_UNTRIED = (
-    "The audit did not try scores at which floats break.",
-    "If anybody else chooses the scores, audit functions of scores with extremes=True.",
+    "The audit tried no scores at which floats break.",
+    "If somebody else chooses the scores, audit with extremes=True.",
 )
 
 

@@ -44,20 +44,19 @@ COMMANDS = {
     "counts": ("questions", "Count the people who have each value, with noise."),
     "count": (
         "questions",
-        "Count the people of a table, with noise; or its rows, where each is protected alone.",
+        "Count the people in a table, or its rows if each is protected by itself, with noise.",
     ),
-    "best-price": ("questions", "Pick the one price that earns most."),
+    "best-price": ("questions", "Pick the price that earns the most."),
     "quantile": (
         "questions",
-        "Pick the median or another quantile: the point of a public grid that a share of all "
-        "people reaches.",
+        "Pick the median or another quantile, from the points of a public grid.",
     ),
     "quantiles": ("questions", "Pick several quantiles for one price, in ascending order."),
     "select": ("scores", "Pick the best-scoring candidate of a file or of a list, privately."),
     "probabilities": ("scores", "Show how likely each candidate is, for made-up scores."),
     "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
     "preview": ("accuracy", "Show what private answers look like, on made-up data."),
-    "error-bound": ("accuracy", "Show how far behind the best the selected score can be."),
+    "error-bound": ("accuracy", "Show how far the chosen score can be behind the best."),
     "privatize": ("local_reports", "Write a noisy report for each row, instead of its value."),
     "estimate": ("local_reports", "Show the share of each category, from many noisy reports."),
     "compose": ("accounting", "Show what many releases cost together, by every analysis."),
@@ -66,9 +65,9 @@ COMMANDS = {
     "audit": ("audit", "Look for a violation of a privacy claim in any selection code."),
     "serve": ("serve", "Serve published data sets to a team: an API and a page."),
     "explore": ("serve", "Ask a file of your own on a page in the browser."),
-    "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
-    "fit": ("fit", "Models of the columns of a table: components, regressions, a centre."),
-    "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
+    "demo": ("demo", "Ask questions about a bundled table, and show what each answer costs."),
+    "fit": ("fit", "Fit models to columns of a table: components, regressions, a center."),
+    "ledger": ("ledger", "Open durable budgets, see what is left, and verify them."),
 }
 # modules whose commands open tables
 _OPEN_TABLES = frozenset({"demo", "fit", "questions", "serve", "top_k"})
@@ -110,8 +109,8 @@ def _show_version(wanted: bool) -> None:
 
 # without line breaks, because Typer wraps the help and would keep them
 _ABOUT = (
-    "Pick the best of many options, from data about people, so that nobody can tell from the "
-    "answer whether any one person was in the data."
+    "Publish the winner, the top ten or the median of data about people. Nobody can tell "
+    "from the answer whether any one person was in the data."
 )
 _EXAMPLES = """
 \b
@@ -205,15 +204,12 @@ def _unforeseen(error: Any) -> int:
         complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
         return BAD_REQUEST
     if isinstance(error, ArithmeticError):
-        complain(
-            "The numbers of this request are too large or too small, taken together, to compute "
-            "with."
-        )
+        complain("The numbers in this request are too large or too small to compute with.")
         return BAD_REQUEST
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         complain(
-            "No space is left on the device that was to be written to. If a ledger paid for an "
-            "answer, the answer is kept there: discreet ledger answers shows it."
+            "No space is left on the device. If a ledger paid for the answer, it is kept there: "
+            "discreet ledger answers shows it."
         )
         return INTERNAL_ERROR
     complain(

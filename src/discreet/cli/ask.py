@@ -65,6 +65,8 @@ from discreet.cli.table_options import (
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
+from discreet.privacy.cost import more_like_this
+from discreet.privacy.parameters import protects
 from discreet.questions import Question, parse_condition
 from discreet.tables.table import HEADER_ADVICE
 
@@ -271,7 +273,7 @@ class TypedQuestion:
             named, hint = "--ledger", ""
             if not self.ledger:
                 # whoever has set the variable expects every question to be charged
-                named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
+                named, hint = "DISCREET_LEDGER", "Unset it to ask without a ledger."
             raise ParameterError(
                 "--dataset", f"given with {named}", Nothing(), hint, owner=self.command
             )
@@ -315,16 +317,17 @@ class TypedQuestion:
         )
 
     def facts(self) -> Sequence[Fact]:
-        """Who is protected and which rows count, for people to read."""
-        who = (
-            "every row by itself" if self.person is None else f"every {self.person}, with all rows"
-        )
-        about = [("protected", who), *([] if self.where is None else [("where", self.where)])]
+        """State who is protected and which rows count, for people to read."""
+        unit = OneRow() if self.person is None else Person(self.person)
+        about = [
+            ("protects", protects(unit)),
+            *([] if self.where is None else [("where", self.where)]),
+        ]
         return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
 
     @property
     def who(self) -> str:
-        """Whom the promise is about: a row or a person."""
+        """The subject of the promise: a row or a person."""
         return "row" if self.person is None else "person"
 
     def _numbers(self) -> dict[str, Any]:
@@ -371,7 +374,11 @@ def read_protected(person: str | None, one_row: bool, command: str) -> Person | 
         hint = "Say who is protected; there is no default."
         got = Nothing() if person is None else person
         raise ParameterError(
-            "--person", "given, or --one-row, but not both", got, hint, owner=command
+            "--person",
+            "given, or '--one-row' in its place (exactly one of the two)",
+            got,
+            hint,
+            owner=command,
         )
     if person == "":
         raise ParameterError("--person", "the name of a column", "", owner=command)
@@ -424,18 +431,18 @@ def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
         return
     rows = [
         ("loss", repr(price.cost.loss)),
-        ("takes", "nothing: it was answered before" if price.answered else str(price.amount)),
+        ("takes", "nothing: you have the answer already" if price.answered else str(price.amount)),
         ("fits", "yes" if price.fits else "no"),
     ]
     if price.accuracy is not None:
         rows.append(("accuracy", price.accuracy.sentence))
     if dataset is not None:
-        rows.append(("left after it", f"{price.questions_left} more like it"))
+        rows.append(("left after it", more_like_this(price.questions_left)))
     table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, value in rows:
         table.add_row(Text(name, style="dim"), Text(value))
     console = terminal()
-    console.print("Nothing was asked and nothing was charged.", style="italic")
+    console.print("Nothing was asked, and nothing was charged.", style="italic")
     console.print(table)
 
 

@@ -95,7 +95,7 @@ def _column(rows: list[list[str]], typed: str, command: str, option: str) -> lis
             option,
             "a CSV file with one column",
             typed,
-            "A line of it has more than one.",
+            "One of its lines has more than one column.",
             owner=command,
         )
     # the first line is a header
@@ -118,14 +118,14 @@ def as_the_column(
         return as_the_column(labels, inner, typed, command, option)
     if kind.is_numeric():
         values: list[Any] = [_plain(parse_number(label)) for label in labels]
-        rule = "numbers, as the column is"
+        rule = "numbers, like the column"
     elif kind == nw.Boolean:
         values = [{"true": True, "false": False}.get(label.lower()) for label in labels]
-        rule = "true or false, as the column is"
+        rule = "true or false, like the column"
     elif kind == nw.Date:
         values, rule = (
             [_day(label) for label in labels],
-            "days such as 2025-03-01, as the column is",
+            "days such as 2025-03-01, like the column",
         )
     else:
         return list(labels)

@@ -62,7 +62,7 @@ def parse_number(text: str) -> ExactNumber | None:
 
 
 def reasonable(number: Decimal) -> bool:
-    """Whether a decimal is finite and its digits fit on a page."""
+    """True if a decimal is finite and its digits fit on a page."""
     if not number.is_finite():
         return False
     exponent = number.as_tuple().exponent
@@ -139,9 +139,7 @@ def write_new(file: str, content: bytes, name: str, command: str) -> None:
 def unwritable(file: str, name: str, command: str) -> ParameterError:
     """The error about a file that cannot be written."""
     rule = "a file that you may write, in a folder that exists"
-    hint = (
-        "It is there already: remove it, or choose another name." if os.path.lexists(file) else ""
-    )
+    hint = "It exists already: remove it, or choose another name." if os.path.lexists(file) else ""
     return ParameterError(name, rule, file, hint, owner=command)
 
 
@@ -160,13 +158,13 @@ BudgetEpsilon = Annotated[
 BudgetDelta = Annotated[
     str | None,
     typer.Option(
-        "--delta", metavar="NUMBER", help="The delta of the budget: 1e-6, say; 0 for pure DP."
+        "--delta", metavar="NUMBER", help="The delta of the budget, such as 1e-6; 0 for pure DP."
     ),
 ]
 BudgetRho = Annotated[
     str | None,
     typer.Option(
-        "--rho", metavar="NUMBER", help="Instead of the two above: a budget of concentrated DP."
+        "--rho", metavar="NUMBER", help="Instead of epsilon and delta: a budget of concentrated DP."
     ),
 ]
 # where --epsilon and --delta are those of one question
@@ -176,8 +174,8 @@ SessionEpsilon = Annotated[
         "--budget-epsilon",
         metavar="NUMBER",
         help=(
-            "The epsilon of the session's or ledger's budget. Left out, one in which epsilons add "
-            "up, or that this question takes as a whole."
+            "The epsilon of the session's or ledger's budget. By default, epsilons add up, or "
+            "this question takes the whole budget."
         ),
     ),
 ]
@@ -186,7 +184,7 @@ SessionDelta = Annotated[
     typer.Option(
         "--budget-delta",
         metavar="NUMBER",
-        help="The delta of that budget: 1e-6, say; 0 for pure DP.",
+        help="The delta of that budget, such as 1e-6; 0 for pure DP.",
     ),
 ]
 SessionRho = Annotated[
@@ -194,14 +192,14 @@ SessionRho = Annotated[
     typer.Option(
         "--budget-rho",
         metavar="NUMBER",
-        help="Instead of the two above: a budget of concentrated DP.",
+        help="Instead of epsilon and delta: a budget of concentrated DP.",
     ),
 ]
 NonAdaptive = Annotated[
     bool,
     typer.Option(
         "--non-adaptive",
-        help="All queries are fixed beforehand: none depends on an earlier answer.",
+        help="All queries are fixed in advance: none depends on an earlier answer.",
     ),
 ]
 
@@ -346,20 +344,23 @@ Epsilon = Annotated[
     str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")
 ]
 Sensitivity = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The most that one person can move one score.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="How far one person can move one score, at most."),
 ]
 Monotonic = Annotated[
     bool,
     typer.Option(
         "--monotonic",
-        help="One person moves all scores in the same direction, as with votes. Halves the error.",
+        help="One person moves all scores in the same direction, as with votes. This halves the "
+        "error.",
     ),
 ]
 ScoreRangeOption = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
-        help="Instead of the two above: the most by which one person's moves of two scores differ.",
+        help="Instead of sensitivity and monotonic: the most that one person can move two scores "
+        "apart.",
     ),
 ]
 MechanismOption = Annotated[
@@ -370,7 +371,7 @@ MechanismNameOrAll = Annotated[
     typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),
 ]
 ObjectiveOption = Annotated[
-    str, typer.Option(metavar="max|min", help="Whether the largest or the smallest score is best.")
+    str, typer.Option(metavar="max|min", help="Which score is best: the largest or the smallest.")
 ]
 Acknowledge = Annotated[
     str | None,
@@ -458,7 +459,7 @@ def as_option(name: str) -> str:
 
 
 # as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+))?")
 _OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 
@@ -466,16 +467,17 @@ _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 def in_options(hint: str) -> str:
     """A hint that names parameters and methods, with what is typed in their place.
 
-    >>> in_options("Say rule='max' or items_per_person=.")
-    'Say --rule max or --items-per-person.'
-    >>> in_options("For another one: CsvFile(path, encoding='latin-1').")
-    'For another one: --encoding latin-1.'
+    >>> in_options("Say rule='max', items_per_person= or rows_per_person=3.")
+    'Say --rule max, --items-per-person or --rows-per-person 3.'
+    >>> in_options("Give another one, as in CsvFile(path, encoding='latin-1').")
+    'Give another one, as in --encoding latin-1.'
     >>> in_options("See Ledger.open.")
     'See discreet ledger open.'
     """
 
     def typed(keyword: re.Match[str]) -> str:
-        name, value = keyword.groups()
+        name, word, number = keyword.groups()
+        value = number if word is None else word
         return as_option(name) if value is None else f"{as_option(name)} {value}"
 
     plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
@@ -498,6 +500,6 @@ WithCounts = Annotated[
     bool,
     typer.Option(
         "--with-counts",
-        help="Also tell how many persons have each value, with noise; epsilon pays for both.",
+        help="Also show how many people have each value, with noise; epsilon pays for both.",
     ),
 ]

@@ -42,7 +42,7 @@ PlotFile = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=f"Draw the queries that each analysis allows into a file: {_NAMES}.",
+        help=f"Draw how many queries each analysis allows, into a file: {_NAMES}.",
     ),
 ]
 ListPlotFile = Annotated[
@@ -50,10 +50,7 @@ ListPlotFile = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=(
-            f"Draw the list into a file: {_NAMES}. Ranks and names only; scores are private and "
-            "never drawn."
-        ),
+        help=(f"Draw the list into a file: {_NAMES}. Scores are private and never drawn."),
     ),
 ]
 AnswerPlotFile = Annotated[
@@ -61,10 +58,7 @@ AnswerPlotFile = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=(
-            f"Draw the answer into a file: {_NAMES}. The answer only; scores are private and never "
-            "drawn."
-        ),
+        help=(f"Draw the answer into a file: {_NAMES}. Scores are private and never drawn."),
     ),
 ]
 
@@ -82,7 +76,7 @@ ModelPlotFile = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=f"Draw the model into a file: {', '.join(PICTURE_FORMATS)}. The answer only.",
+        help=f"Draw the model into a file: {', '.join(PICTURE_FORMATS)}.",
     ),
 ]
 
@@ -118,7 +112,7 @@ def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> 
     if kind is not BoundedRange:
         raise ParameterError(
             "--plot",
-            "given for bounded range only, because that is what it compares",
+            "given only with bounded range, which it compares",
             file,
             owner=command,
         )

@@ -55,7 +55,7 @@ Size = Annotated[
     typer.Option(
         "--size",
         metavar="COUNT",
-        help="With subset, how many categories a report names; left out, the best number.",
+        help="With subset, how many categories a report names; the best number by default.",
     ),
 ]
 

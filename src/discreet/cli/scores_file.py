@@ -234,9 +234,9 @@ def local_file(file: str, command: str, option: str) -> Iterator[str]:
 def _require_file(file: str, command: str, option: str) -> None:
     # a device such as /dev/zero has no end, and a socket cannot be read as a file
     if not os.path.isfile(file) and not _is_pipe(file):
-        hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        hint = "Download it first: discreet reads only local files." if "://" in file else ""
         if os.path.isdir(file):
-            hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+            hint = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
         raise ParameterError(
             option, "an existing file, or - for standard input", file, hint, owner=command
         )
@@ -272,21 +272,20 @@ def require_column(
 
 def _require_labels(labels: Sequence[Any], whose: str) -> None:
     if any(label is None for label in labels):
-        raise ScoresError(f"{whose} must all be there. Got an empty one.")
+        raise ScoresError(f"{whose} must not be empty. Got an empty one.")
     if any(not isinstance(label, (str, int)) for label in labels):
         raise ScoresError(f"{whose} must be text or whole numbers. Got something else.")
     if len(set(labels)) < len(labels):
         raise ScoresError(
-            f"{whose} must differ from each other. Got one twice. Add up the scores of each "
-            "candidate first."
+            f"{whose} must all be different. Got one twice. Add up the scores of each candidate "
+            f"first."
         )
 
 
 def _checked(value: Any, whose: str) -> Score:
     if value is None:
         raise ScoresError(
-            f"{whose} must be finite numbers. Got an empty one. Say first what a missing score "
-            "means."
+            f"{whose} must be finite numbers. Got an empty one. Replace missing scores first."
         )
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
         raise ScoresError(
@@ -295,5 +294,8 @@ def _checked(value: Any, whose: str) -> Score:
     if isinstance(value, float) and not math.isfinite(value):
         raise ScoresError(f"{whose} must be finite numbers. Got NaN or an infinity.")
     if isinstance(value, Decimal) and not reasonable(value):
-        raise ScoresError(f"{whose} must be finite numbers of a reasonable size. Got another one.")
+        raise ScoresError(
+            f"{whose} must be finite numbers of a reasonable size. Got one that is too large or "
+            f"too small."
+        )
     return value

@@ -1,4 +1,4 @@
-"""How answers and analyses look in a terminal: the promise in words, panels and tables."""
+"""Answers and analyses in a terminal: the promise in words, panels and tables."""
 
 from __future__ import annotations
 
@@ -21,33 +21,31 @@ from discreet.rendering.models import MOSTLY, model_of
 
 
 def promise(loss: Loss, who: str = "person") -> str:
-    """One sentence that says what is promised to each person, or for each row.
+    """One sentence that promises each person, or each row, their privacy.
 
     >>> from discreet import PureDP
-    >>> promise(PureDP(1))  # doctest: +ELLIPSIS
-    'No one person, by being in the data or not, makes anything ... e^1 = 2.719 times as likely.'
+    >>> print(promise(PureDP(1)))  # doctest: +NORMALIZE_WHITESPACE
+    Adding or removing any one person changes the chance of any answer by a factor of at most
+    2.72 (e^1).
     """
-    if isinstance(loss, ApproxDP):
-        return (
-            f"No one {who}, by being in the data or not, makes anything about the answer more than "
-            f"{factor(loss.epsilon)} times as likely, plus a probability of {round_up(loss.delta)}."
-        )
-    if not isinstance(loss, (PureDP, BoundedRange, LogisticDP)):
-        return f"The privacy loss is {loss!r}."
-    return (
-        f"No one {who}, by being in the data or not, makes anything about the answer more than "
-        f"{factor(loss.epsilon)} times as likely."
+    if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ApproxDP)):
+        return f"The privacy loss is at most {loss.in_short}."
+    words = (
+        f"Adding or removing any one {who} changes the chance of any answer by a factor of at most "
+        f"{factor(loss.epsilon)}"
     )
+    more = f", plus a probability of {round_up(loss.delta)}" if isinstance(loss, ApproxDP) else ""
+    return f"{words}{more}."
 
 
 def factor(epsilon: Fraction) -> str:
     """The factor e^epsilon; up to epsilon 64 also as a number, rounded up.
 
-    >>> factor(Fraction(1, 2)), factor(Fraction(1000))
-    ('e^0.5 = 1.649', 'e^1000')
+    >>> factor(Fraction(1, 2)), factor(Fraction(1)), factor(Fraction(1000))
+    ('1.65 (e^0.5)', '2.72 (e^1)', 'e^1000')
     """
     power = f"e^{epsilon_text(epsilon)}"
-    return f"{power} = {round_up(math.exp(epsilon), 4)}" if epsilon <= 64 else power
+    return f"{round_up(math.exp(epsilon), 3)} ({power})" if epsilon <= 64 else power
 
 
 def epsilon_text(epsilon: Fraction) -> str:
@@ -71,7 +69,7 @@ def exact_text(value: Fraction) -> str:
 
 LEAD_FAILURE = Fraction("0.05")
 """How often a sentence about the winner's lead may be wrong: once in twenty, which the
-sentence calls 95 % confidence.
+sentence calls 95% confidence.
 """
 
 LeadBound = Callable[[Fraction, Fraction], float | None]
@@ -135,7 +133,7 @@ def list_panel(
     candidates = "not known beforehand"
     if release.candidates is not None:
         number = f"{release.candidates:,}"
-        candidates = number if known else f"{candidates}; the {number} most frequent can take part"
+        candidates = number if known else f"{candidates}; the {number} most frequent take part"
     add_cost(table, release, candidates, about, who)
     counts: list[tuple[Text, ...]] = [()] * len(release.value)
     if release.counts is not None:
@@ -186,13 +184,13 @@ def _lead_text(gap: Fraction, lead_bound: LeadBound) -> str:
     except OverflowError:
         lead = math.inf
     if lead is None:
-        return "The gap is too small for a claim."
+        return "The gap is too small to say how far ahead the winner really is."
     # the answer was paid for, so it is shown even without a sentence about its lead
     if math.isinf(lead):
-        return "The gap is too large to compute with."
+        return "The gap is too large for a bound on the lead."
     if lead < 0:
-        return f"With 95 % confidence the winner is at most {round_up(-lead)} behind the best."
-    return f"With 95 % confidence the winner's true lead is at least {round_down(lead)}."
+        return f"With 95% confidence, the winner is at most {round_up(-lead)} behind the best."
+    return f"With 95% confidence, the winner's true lead is at least {round_down(lead)}."
 
 
 def _ranking(ranks: list[tuple[str | Text, ...]], room: int) -> Table:
@@ -220,7 +218,7 @@ def _ranking(ranks: list[tuple[str | Text, ...]], room: int) -> Table:
 def add_cost(
     table: Table, release: Release, candidates: str | None, about: Sequence[Fact], who: str
 ) -> None:
-    """Add to a table what an answer cost, how far off it can be and what it promises.
+    """Add the price of an answer, its accuracy and its promise to a table.
 
     candidates: how many there were, in words; None if nothing was selected.
     """
@@ -228,18 +226,18 @@ def add_cost(
     table.add_row("mechanism", release.mechanism)
     if candidates is not None:
         table.add_row("candidates", candidates)
-    told = release.accuracy
-    # for an answer that is only numbers, the accuracy says the same
-    if release.counts is not None and (told is None or not told.statement.startswith("number")):
-        which = "none of a group" if release.counts.grouped else "none"
-        error = f"{which} {release.counts.told(told)}"
-        table.add_row("counts", f"{error} ({release.counts.mechanism})")
+    accuracy = release.accuracy
+    numbers_only = accuracy is not None and accuracy.statement.startswith("number")
+    # for an answer that is only numbers, the accuracy says it already
+    if release.counts is not None and not numbers_only:
+        sentence = release.counts.sentence(accuracy)
+        table.add_row("counts", f"{sentence} ({release.counts.mechanism})")
     if release.counts is not None and release.counts.total is not None:
-        table.add_row("people", release.counts.told_total)
+        table.add_row("people", release.counts.total_sentence)
     for name, value in about:
         table.add_row(name, label_text(value))
-    if told is not None:
-        table.add_row("accuracy", Text(told.sentence))
+    if accuracy is not None:
+        table.add_row("accuracy", Text(accuracy.sentence))
     table.add_row("promise", Text(promise(release.loss, who)))
 
 
@@ -272,7 +270,7 @@ ANALYSIS_WORDS = {
 TEXTBOOK = {"basic": "textbook: epsilons add up", "kov": "textbook: pure DP, optimal"}
 """The textbook's analyses, by sensitivity instead of range, in words."""
 
-ORDER = {True: "each may depend on earlier answers", False: "all fixed beforehand"}
+ORDER = {True: "each may depend on earlier answers", False: "all fixed in advance"}
 """How queries are described whose guarantee is adaptive, or not."""
 
 # shown where an analysis does not apply

@@ -56,47 +56,44 @@ LISTS = (
     ListStory(
         title="The ten most read articles",
         question=(
-            "Which articles did most people read? The list of all articles is public, who read "
-            "what is not."
+            "Which articles did most people read? The list of articles is public; who read what "
+            "is not."
         ),
         k=10,
         epsilon="1",
         lesson=(
-            "A reader counts once for each article, however many there are: with all their rows "
-            "they change how likely any "
-            "list is by at most e^1. That holds for a reader of two articles and for one of two "
-            "hundred; nothing is cut off."
+            "A reader counts once for each article. All rows of a reader together change the odds "
+            "of any list by a factor of at most e^1, whether they read two articles or two hundred."
         ),
     ),
     ListStory(
         title="Data scientists in the Bay Area",
         question=(
-            "And the five that data scientists in the Bay Area read most? A filter is part of the "
+            "Which five do data scientists in the Bay Area read most? A filter is part of the "
             "question."
         ),
         k=5,
         epsilon="1",
         where="role = 'data scientist' and region = 'Bay Area'",
         lesson=(
-            "Fewer people, so more chance: the first ranks are clear, and where articles are "
-            "almost level the order is "
-            "partly drawn. Role and region stay as private as the reads."
+            "With fewer people, chance matters more: the first ranks are clear, but articles with "
+            "almost equal counts may swap places. Roles and regions stay as private as the reads."
         ),
     ),
     ListStory(
         title="Without a list of articles",
         question=(
-            "What if nobody has a public list? Then the names come from the table itself, and a "
-            "name may tell."
+            "What if there is no public list? Then the names come from the table itself, and a "
+            "rare name could give somebody away."
         ),
         k=10,
         epsilon="1",
         delta="1e-6",
         limit=100,
         lesson=(
-            "Only what stands clearly above the crowd is named; the list ends where nothing more "
-            "does. What one reader alone "
-            "has read comes up with a probability of at most delta, one in a million."
+            "Only articles that stand clearly above the crowd are listed, so the list may be "
+            "short. An article that only one reader has read is listed with a probability of at "
+            "most delta, one in a million."
         ),
     ),
 )
@@ -134,8 +131,7 @@ MASCOT = Story(
     title="One answer, and its odds",
     question=(
         "300 students vote on 100 names for a mascot, each for as many as they like. The most "
-        "popular name should win, and "
-        "nobody's ballot should show. These are scores, counted before."
+        "popular name should win, and nobody's ballot should show. The votes are counted already."
     ),
     table="demo:mascot",
     label="name",
@@ -143,10 +139,9 @@ MASCOT = Story(
     epsilon="0.5",
     sensitivity="1",
     lesson=(
-        "One ballot moves each score by at most 1, and a ballot that is added only moves scores "
-        "up. Saying so, with "
-        "--monotonic, halves the bound. Noise on all 100 counts would need a scale of 100 / 0.5 = "
-        "200 votes."
+        "One ballot moves each score by at most 1, and adding a ballot only moves scores up. "
+        "Saying so with --monotonic halves the bound. Noise on all 100 counts would need a scale "
+        "of 100 / 0.5 = 200 votes."
     ),
 )
 """The story about one selection."""

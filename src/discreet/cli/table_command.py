@@ -124,8 +124,8 @@ By = Annotated[
     typer.Option(
         metavar="COLUMN",
         help=(
-            "One answer for each group of this column, for the price of one: a person counts in "
-            "one group."
+            "One answer for each group of this column, for the price of one. A person counts in "
+            "only one group."
         ),
     ),
 ]

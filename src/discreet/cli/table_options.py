@@ -39,14 +39,12 @@ Fresh = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Draw anew, and pay again, also where a ledger has the answer or has lost it.",
+        help="Draw anew and pay again, even if a ledger has the answer or has lost it.",
     ),
 ]
 DryRun = Annotated[
     bool,
-    typer.Option(
-        "--dry-run", help="Ask nothing: show what it would cost, and whether it fits the budget."
-    ),
+    typer.Option("--dry-run", help="Ask nothing: show the price, and whether it fits the budget."),
 ]
 ColumnOption = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column that the question is about.")
@@ -56,13 +54,16 @@ PersonColumn = Annotated[
     typer.Option(
         "--person",
         metavar="COLUMN",
-        help="The column that says whose row it is: a person with all rows is protected.",
+        help="The column that says whose row it is. Each person is protected with all of their "
+        "rows.",
     ),
 ]
 EachRow = Annotated[
     bool,
     typer.Option(
-        "--one-row", help="Instead: each row is protected, because nobody has more than one."
+        "--one-row",
+        help="Instead of --person: each row is protected by itself, because nobody has more "
+        "than one.",
     ),
 ]
 WhereOption = Annotated[
@@ -79,7 +80,7 @@ Split = Annotated[
     str | None,
     typer.Option(
         metavar="CHARACTER",
-        help="Where a cell lists several items, as in 'a; b', what is between them.",
+        help="The character between items, if a cell lists several, as in 'a; b'.",
     ),
 ]
 LedgerAddress = Annotated[
@@ -87,7 +88,7 @@ LedgerAddress = Annotated[
     typer.Option(
         "--ledger",
         metavar="ADDRESS",
-        help="Pay from a durable budget, budget.db, say; or name it in DISCREET_LEDGER.",
+        help="Pay from a durable budget, such as budget.db; or name it in DISCREET_LEDGER.",
     ),
 ]
 DatasetOption = Annotated[
@@ -95,19 +96,19 @@ DatasetOption = Annotated[
 ]
 AnalystOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Who asks, where analysts have budgets of their own."),
+    typer.Option(metavar="NAME", help="Who asks, if analysts have their own budgets."),
 ]
 WindowOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="The window of the data that the table is; repeatable."),
+    typer.Option(metavar="NAME", help="The window of the data that the table covers; repeatable."),
 ]
 TimeLimit = Annotated[
     str | None,
     typer.Option(
         metavar="SECONDS",
         help=(
-            "End a question that takes longer, on DuckDB or Spark. It stays paid for, and its end "
-            "tells that the rows took long."
+            "End a question that takes longer, on DuckDB or Spark. It stays paid for, and ending "
+            "reveals that the rows took long."
         ),
     ),
 ]
@@ -117,7 +118,7 @@ AnchorFileOption = Annotated[
         "--anchor-file",
         metavar="FILE",
         help=(
-            "Where the ledger's latest point is kept, so that an older copy is refused; or name it "
+            "A file with the ledger's latest point, so that an older copy is refused; or name it "
             "in DISCREET_ANCHOR_FILE."
         ),
     ),
@@ -137,7 +138,8 @@ Engine = Annotated[
     str,
     typer.Option(
         metavar="duckdb|spark|URL",
-        help="Where to count: duckdb for files, spark, or postgresql://..., whose table TABLE is.",
+        help="What counts: duckdb for files, spark, or a URL postgresql://... of the database "
+        "with TABLE.",
     ),
 ]
 TableNameOption = Annotated[
@@ -154,15 +156,15 @@ Separator = Annotated[
     typer.Option(
         metavar="CHARACTER",
         help=(
-            "What is between the cells of a CSV file, or the word tab; left out, what the header "
-            "line has most often."
+            "The character between cells of a CSV file, or the word tab; by default, the one that "
+            "the header line has most often."
         ),
     ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="How a CSV file is encoded: utf-8, latin-1, cp1252 or utf-16."
+        metavar="NAME", help="The encoding of a CSV file: utf-8, latin-1, cp1252 or utf-16."
     ),
 ]
 DecimalMark = Annotated[
@@ -170,7 +172,7 @@ DecimalMark = Annotated[
     typer.Option(
         "--decimal",
         metavar="CHARACTER",
-        help="What is between the whole part of a number and the rest in a CSV file: . or ,",
+        help="The decimal sign in a CSV file: . or ,",
     ),
 ]
 Multiline = Annotated[
@@ -178,8 +180,8 @@ Multiline = Annotated[
     typer.Option(
         "--multiline",
         help=(
-            "Cells in quotes may have line breaks. Only for a CSV file that is known to be well "
-            "formed."
+            "Cells in quotes may contain line breaks. Only for a CSV file that is known to be "
+            "well formed."
         ),
     ),
 ]
@@ -226,7 +228,7 @@ class FileOptions:
             raise ParameterError(f"--{name}", rule, value, owner=command)
 
     def words(self) -> dict[str, Any]:
-        """The same as a session takes them."""
+        """The options as a session takes them."""
         words = self.given()
         if words.get("separator") in ("tab", "\\t"):
             words["separator"] = "\t"
@@ -359,7 +361,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
         # the error's text may show rows
         hint = ""
     rule = (
-        "a file that can be read as its name says"
+        "a file in the format that its name says"
         if isinstance(file, str)
         else "a table that can be read"
     )

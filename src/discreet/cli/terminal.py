@@ -52,7 +52,8 @@ def note_uncharged() -> None:
     """If DISCREET_LEDGER is set, say that a question to a file of scores is charged nowhere."""
     if os.environ.get("DISCREET_LEDGER"):
         print(
-            "Note: a file of scores is charged to no ledger, not even to that of DISCREET_LEDGER.",
+            "Note: questions about a file of scores are not charged to any ledger, not even to "
+            "DISCREET_LEDGER.",
             file=sys.stderr,
         )
 
@@ -121,10 +122,10 @@ def probability_text(log_probability: float) -> str:
 
     >>> import math
     >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
-    (['100.00 %', '25.00 %', '1.2e-04'], '1.1e-4343')
+    (['100.00%', '25.00%', '1.2e-04'], '1.1e-4343')
     """
     if log_probability > math.log(0.0005):
-        return f"{100 * math.exp(log_probability):.2f} %"
+        return f"{100 * math.exp(log_probability):.2f}%"
     exponent = math.floor(log_probability / math.log(10))
     mantissa = math.exp(log_probability - exponent * math.log(10))
     if f"{mantissa:.1f}" == "10.0":

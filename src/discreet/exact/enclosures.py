@@ -49,7 +49,7 @@ def decide(question: Callable[[int], Answer | None]) -> Answer:
 
 
 def less(left: arb, right: arb) -> bool | None:
-    """Whether left < right: True or False when certain, None when the balls overlap."""
+    """True if left < right: True or False when certain, None when the balls overlap."""
     if left < right:
         return True
     if left >= right:

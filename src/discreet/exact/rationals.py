@@ -160,7 +160,7 @@ def count(value: int | np.integer, name: str, *, least: int = 1) -> int:
 
 
 def is_whole(value: object) -> bool:
-    """Whether the value is a whole number: neither a truth value nor a length of time."""
+    """True if the value is a whole number: neither a truth value nor a length of time."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
@@ -254,7 +254,7 @@ def float_above(value: Fraction) -> float:
 
 
 def is_finite(value: float | np.floating[Any] | Decimal) -> bool:
-    """Whether the number is neither NaN nor infinite, also where it is too large for a float."""
+    """True if the number is neither NaN nor infinite, also where it is too large for a float."""
     return value.is_finite() if isinstance(value, Decimal) else bool(np.isfinite(value))
 
 

@@ -27,7 +27,7 @@ _SERVER = re.compile(
 _MISTYPED = re.compile(
     r"(sqlite|postgres|file)[a-z+]*(:|//)|(?![a-z]:[/\\])[^/\\]*:.*@|.*\bpassword\s*=", re.I
 )
-_SLASHES = "A file is its path, or its path after sqlite:///, with three slashes."
+_SLASHES = "For a file, give its path, or its path after sqlite:/// (three slashes)."
 
 
 class Address(NamedTuple):
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether it is a file that is not there yet."""
+        """True if it is a file that is not there yet."""
         return self.path is not None and not self.path.exists()
 
 
@@ -69,7 +69,9 @@ def read_address(
     is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
     path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
     if path in ("", ":memory:"):
-        raise ParameterError(parameter, rule, text, "In memory it would not survive.", owner=owner)
+        raise ParameterError(
+            parameter, rule, text, "A ledger in memory would not survive.", owner=owner
+        )
     if path is None or "\0" in path:
         hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
         got = shown(text) or Hidden("one that cannot be read")

@@ -26,7 +26,8 @@ from discreet.platforms import (
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
-    "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
+    "Find out why. Write the anchor of the ledger into the file only if you know that the "
+    "ledger is complete."
 )
 # neither a link that was put there since nor a pipe to wait for
 _READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
@@ -80,7 +81,7 @@ class AnchorFile:
             ) from None
 
     def begin(self, rows: Rows, name: str) -> tuple[bool, Anchor]:
-        """Whether the ledger says already that it has this file, and its latest point.
+        """Find out whether the ledger notes this file already, and its latest point.
 
         Raises if it says so and the file is gone, or is the one of another ledger.
         """
@@ -103,8 +104,8 @@ class AnchorFile:
         found = rows.entry(kept.number) if kept.number else None
         if kept.number and (found is None or found[1] != kept.hash):
             raise LedgerDamagedError(
-                f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut or "
-                "put back."
+                f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut, or "
+                f"replaced by an older copy."
             )
         return head
 

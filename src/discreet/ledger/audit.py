@@ -78,8 +78,7 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
     found = link(head, body) if isinstance(body, str) else START
     if found.hash != digest:
         raise LedgerDamagedError(
-            f"Entry {number} of the ledger {name} must have the hash that it was written with. Got "
-            "another one."
+            f"Entry {number} of the ledger {name} must have its original hash. Got another one."
         )
     return found
 
@@ -95,8 +94,7 @@ def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
         right = False
     if not right:
         raise LedgerDamagedError(
-            f"Entry {number} of the ledger {name} must be one that was allowed. Got one that is "
-            "not."
+            f"Entry {number} of the ledger {name} must fit the budget. Got one that does not."
         )
 
 
@@ -112,8 +110,8 @@ def _compare(rows: Rows, memory: Replayed, name: str) -> None:
     for number in found.keys() | memory.answered.keys():
         if found.get(number) != memory.answered.get(number):
             raise LedgerDamagedError(
-                f"The request of entry {number} of the ledger {name} must be as it was. Got a "
-                "changed one."
+                f"The request of entry {number} of the ledger {name} must be unchanged. Got a "
+                f"changed one."
             )
 
 
@@ -122,7 +120,7 @@ def _find_again(rows: Rows, memory: Replayed, head: Anchor, name: str) -> None:
     could be spent again.
     """
     wrong = LedgerDamagedError(
-        f"The indexes of the ledger {name} must lead to its entries and sums. Got others."
+        f"The indexes of the ledger {name} must match its entries and sums. Got others."
     )
     scopes = list(memory.scopes)
     keys = list(dict.fromkeys(request.place for request in memory.answered.values()))

@@ -60,7 +60,7 @@ class Sums:
 
     @property
     def is_a_charge(self) -> bool:
-        """Whether both sums grow by it: else it would be free, for ever."""
+        """True if both sums grow by it: else it would be free, for ever."""
         return self.epsilon != 0 and self.squares != 0
 
     def __add__(self, other: Sums) -> Sums:
@@ -199,7 +199,7 @@ class Terms:
         )
 
     def is_as_said(self, said: Terms, stated: frozenset[str]) -> bool:
-        """Whether these are the terms that a caller asks for.
+        """True if these are the terms that a caller asks for.
 
         stated: which of "delta_for_losses" and "counting" the caller named. What nobody
             named may differ: another version chose it.
@@ -213,7 +213,7 @@ class Terms:
         return same and all(getattr(rule, name) == getattr(other, name) for name in stated)
 
     def grows_to(self, larger: Terms) -> bool:
-        """Whether another budget is of the same kind, and nowhere smaller."""
+        """True if another budget is of the same kind, and nowhere smaller."""
         rule, other = self.rule, larger.rule
         if (type(rule.budget), rule.counting) != (type(other.budget), other.counting):
             return False

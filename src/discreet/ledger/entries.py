@@ -43,7 +43,7 @@ class OlderExtend(Extend):
     __slots__ = ()
 
     def is_larger(self, before: Terms, after: Terms) -> bool:
-        """Whether what the budget counts did not shrink."""
+        """True if what the budget counts did not shrink."""
         rule, other = before.rule, after.rule
         if rule.counting != other.counting or rule.delta_for_losses > other.delta_for_losses:
             return False

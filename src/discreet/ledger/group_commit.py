@@ -26,7 +26,7 @@ MOST_AT_ONCE = 256
 LOOK, LONGEST_LOOK = 0.05, 0.5
 """Seconds until somebody who waits looks again; then longer, because looking takes time."""
 ONE_CALL = "one call at a time"
-FROM_INSIDE = "one from inside of another, such as that of a signal handler"
+FROM_INSIDE = "a call inside another one, such as from a signal handler"
 Operations = Sequence[Operation]
 Outcomes = list[Outcome]
 
@@ -47,7 +47,7 @@ class Store(Protocol):
         """The name of this process, as the entry of a charge has it."""
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the process of this name still uses the ledger, as far as can be known."""
+        """True if the process of this name still uses the ledger, as far as can be known."""
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
         """Give roles their rights, and everybody else none; who has which now."""
@@ -109,7 +109,7 @@ class Threads:
         me, queued = threading.get_ident(), False
         if me in line.leading:
             # this thread leads, below: it would wait for itself
-            raise LedgerError(f"A ledger must be asked by {ONE_CALL}. Got {FROM_INSIDE}.")
+            raise LedgerError(f"A ledger must be used by {ONE_CALL}. Got {FROM_INSIDE}.")
         try:
             while not mine.done:
                 # the threads that it would wait for are its parent's
@@ -183,8 +183,8 @@ def _require_same(process: int) -> None:
     """
     if os.getpid() != process:
         raise LedgerError(
-            "An operation of a ledger must end in the process that began it. Got one that was "
-            "forked meanwhile: the operation is its parent's."
+            "An operation of a ledger must end in the process that began it. Got a fork of that "
+            "process."
         )
 
 

@@ -259,8 +259,8 @@ class Ledger:
         if outcome.refused == "other terms":
             with DamageAdvice(), NamedPart(f"The budget of {scope}"):
                 known = read_terms(outcome.terms[0]).budget
-            hint = "Budgets do not grow silently: see Ledger.extend."
-            rule = f"the one it was opened with, {known!r}, with the same terms"
+            hint = "To raise a budget, use Ledger.extend."
+            rule = f"the one that it was opened with, {known!r}, with the same terms"
             raise ParameterError("budget", rule, budget, hint, owner=owner)
         _require(outcome, operation, owner)
 
@@ -459,7 +459,7 @@ class Ledger:
         """
         owner = "Ledger.questions_left"
         if (epsilon is None) == (loss is None):
-            rule = "given, or a loss, but not both"
+            rule = "given, or a loss in its place (exactly one of the two)"
             raise ParameterError("epsilon", rule, epsilon, owner=owner)
         found = self._balances(dataset, analyst, window)
         if loss is None:
@@ -475,7 +475,7 @@ class Ledger:
         analyst: str | None = None,
         window: Window = None,
     ) -> bool:
-        """Whether releases of these costs would fit now, one after the other."""
+        """True if releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
         costs = [read_cost(loss, owner) for loss in losses]
         return all(
@@ -529,7 +529,7 @@ class Ledger:
         return self._kept(*pages[0])
 
     def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
-        """Whether the answer to the request of this key was kept: asked again, it is free."""
+        """True if the answer to the request of this key was kept: asked again, it is free."""
         owner = "Ledger.has_answer"
         place = (
             read_known_name(dataset, "dataset", owner),
@@ -541,7 +541,7 @@ class Ledger:
         return known is not None and known.answer is not None
 
     def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
-        """Whether the request of this key was charged, and its answer will never come: then
+        """True if the request of this key was charged, and its answer will never come: then
         `again=True` pays for it once more.
         """
         owner = "Ledger.has_lost"
@@ -591,7 +591,7 @@ class Ledger:
     # --- inside: budgets
 
     def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
-        """Whether the budget is open already, as it was said: then its coins need not be
+        """True if the budget is open already, as it was said: then its coins need not be
         certified again.
         """
         with self._reading() as rows:
@@ -615,7 +615,7 @@ class Ledger:
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
         for what, value in subject.to_dict().items():
-            rule = "left out for an analyst: it is the data set's"
+            rule = "left out for an analyst, because it belongs to the data set"
             raise ParameterError(what, rule, value, owner=owner)
         return self._terms(dataset, owner)
 
@@ -693,7 +693,7 @@ class Ledger:
         return outcome, asked
 
     def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
-        """The same request once more, with a ticket of its own."""
+        """Repeat a request with a new ticket."""
         return replace(asked, ticket=name(), **changed)
 
     def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
@@ -765,13 +765,13 @@ class Ledger:
         """Refuse a ledger that notes that it has an anchor file, where none was named."""
         if rows.request(ANCHORED) is not None:
             raise LedgerError(
-                f"The ledger {self._name} must be compared with its anchor file. Got none, so an "
-                "older copy would not be noticed. Name the file: anchor_file= in Python, "
-                "--anchor-file or DISCREET_ANCHOR_FILE in the shell."
+                f"The ledger {self._name} must be compared with its anchor file. Got none. Name "
+                f"the file with anchor_file= in Python, and with --anchor-file or "
+                f"DISCREET_ANCHOR_FILE in the shell."
             )
 
     def _is_held(self, number: int, entry: str) -> bool:
-        """Whether somebody may still answer this charge: its process is there, and did not give
+        """True if somebody may still answer this charge: its process is there, and did not give
         it up.
         """
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
@@ -843,7 +843,7 @@ class Ledger:
             return Release.from_json(text)
 
     def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
-        """Of the budgets that a charge is taken from, the one that has the least room."""
+        """The budget with the least room, of those that a charge is taken from."""
         found = self._balances(dataset, analyst, window)
         with DamageAdvice():
             accounts = [
@@ -925,7 +925,7 @@ def _read_anchor(text: str) -> Anchor:
 
 
 def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str) -> bool:
-    """Whether a budget admits releases of these costs, one after the other."""
+    """True if a budget admits releases of these costs, one after the other."""
     spent: Sums | None = balance.spent
     for cost in costs:
         if spent is not None:

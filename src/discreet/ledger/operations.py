@@ -110,7 +110,7 @@ class Extend(Operation):
     reason: str
 
     def is_larger(self, before: Terms, after: Terms) -> bool:
-        """Whether one budget is nowhere smaller than the other."""
+        """True if one budget is nowhere smaller than the other."""
         return before.grows_to(after)
 
 
@@ -427,7 +427,7 @@ def _reserve(rows: Rows, operation: Reserve) -> Outcome:
 
 
 def _has_written(rows: Rows, operation: Reserve, number: int) -> bool:
-    """Whether an entry is of this very operation: its text has a random name in it. Then a
+    """True if an entry is of this very operation: its text has a random name in it. Then a
     child that was forked in between has carried it out, and may not say so.
     """
     found = rows.entry(number)

@@ -108,7 +108,7 @@ class PostgreSQLStore:
             return str(connection.raw.info.backend_pid)
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the connection of this name is still there. The server may have given
+        """True if the connection of this name is still there. The server may have given
         its number to another one since: then a request that is lost counts as running.
         """
         with self._failing_closed(), self._held() as connection:

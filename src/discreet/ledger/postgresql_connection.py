@@ -103,13 +103,13 @@ class ServerConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is usable, and in no transaction."""
+        """True if it is usable, and in no transaction."""
         broken = self.raw.closed or self.raw.broken
         return not broken and not self.raw.pgconn.transaction_status
 
     @property
     def is_lost(self) -> bool:
-        """Whether it ended while nobody used it, as far as can be seen without asking the
+        """True if it ended while nobody used it, as far as can be seen without asking the
         server.
         """
         import psycopg

@@ -269,16 +269,16 @@ def _insist(connection: ServerConnection, deed: Callable[[], None], hint: str) -
             connection.rollback()
             connection.schema = ""
     raise LedgerError(
-        f"The {connection.kind} {connection.name} must be one that can be made. "
-        f"Got {_ATTEMPTS} failures: something of that name is in the way."
+        f"The {connection.kind} {connection.name} could not be created after {_ATTEMPTS} "
+        f"attempts: something else has that name."
     )
 
 
 def _forbidden(connection: ServerConnection, error: Exception, hint: str) -> LedgerError:
     problem = " ".join(str(error).split())
     return LedgerError(
-        f"The {connection.kind} {connection.name} must be one that this role may use. Got: "
-        f"{problem}. The owner of the database sets it up: {hint}."
+        f"This role may not use the {connection.kind} {connection.name}: {problem}. Ask the owner "
+        f"of the database to set it up: {hint}."
     )
 
 
@@ -316,7 +316,7 @@ def _bring_forward(connection: ServerConnection) -> None:
     except psycopg.errors.InsufficientPrivilege:
         raise LedgerError(
             f"The ledger {connection.name} must have tables of version {latest}. Got version "
-            f"{found}: its owner brings it forward, with discreet ledger init."
+            f"{found}. Ask its owner to run discreet ledger init."
         ) from None
 
 
@@ -448,7 +448,7 @@ def _read_roles(
     of_tables = {right.role for right in rights(connection) if right.may == OWNER}
     for role in roles:
         if role in of_tables:
-            hint = "The owner may do everything with it: let others charge."
+            hint = "The owner may do everything with the ledger. Name other roles."
             raise ParameterError(name, "roles that do not own the ledger", role, hint, owner=owner)
     return [known[role] for role in roles]
 

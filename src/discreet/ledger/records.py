@@ -98,8 +98,8 @@ class Account:
 
     @property
     def room(self) -> str:
-        """What is left, in questions."""
-        return "no room: it is closed" if self.closed else self.rule.room(self.sums)
+        """How many more questions fit, in words."""
+        return "no more questions: it is closed" if self.closed else self.rule.room(self.sums)
 
     @property
     def delta_limit(self) -> Fraction:

@@ -1,4 +1,4 @@
-"""Why a ledger says no, in words."""
+"""The refusals of a ledger, in words."""
 
 from __future__ import annotations
 
@@ -24,26 +24,29 @@ def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
             return _exceeded(outcome, operation)
         case "another request":
             return KeyReusedError(
-                f"The 'key' parameter of {owner} must name one request. Got {operation.key!r} "
-                "with another one before."
+                f"The 'key' parameter of {owner} must name one request. Got {operation.key!r}, "
+                "which was used for another one. Use a new key."
             )
         case "no analyst":
-            rule = "given, because analysts have budgets of their own on this data set"
+            rule = "given: on this data set, each analyst has a budget"
             return ParameterError("analyst", rule, None, owner=owner)
         case "unknown analyst":
-            rule = "one that has a budget on this data set"
+            rule = "an analyst with a budget on this data set"
             return ParameterError("analyst", rule, operation.analyst, owner=owner)
     return unexpected(outcome, operation, owner)
 
 
 def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
-    """Whose budget it is, what is left in questions and the largest that fits.
+    """The error for a question that does not fit: its price, what is left, what to do.
 
     An analyst who is refused because of all others together reads one fixed sentence:
     anything else would show what they have spent.
     """
     if operation.analyst and not outcome.analyst:
-        return BudgetExceededError("This data set has no room for this question.")
+        return BudgetExceededError(
+            "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
+            "owner for more."
+        )
     scope = Scope(operation.dataset, outcome.analyst, outcome.window)
     terms = read_terms(outcome.terms[0])
     spent = terms.spending(outcome.spent or NOTHING)
@@ -54,30 +57,28 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
 def closed(scope: Scope) -> BudgetClosedError:
     """The error for a budget that was closed for good."""
     return BudgetClosedError(
-        f"The budget of {scope} must be open. Got one that was closed for good. "
-        "Answers that were kept can still be read."
+        f"The budget of {scope} was closed for good. Answers that were kept can still be read."
     )
 
 
 def running(key: str, waited: float) -> ReservationRunningError:
     """The error for a request that another process is still computing."""
     return ReservationRunningError(
-        f"The request {key!r} was charged and is still running, after {waited:g} seconds. "
-        "Ask again later: its answer costs nothing then."
+        f"The request {key!r} was charged and is still running after {waited:g} seconds. "
+        "Ask again later: its answer is then free."
     )
 
 
 def lost(key: str, state: str) -> ReservationLostError:
     """The error for a request that was charged, and whose answer is not there."""
     what = (
-        "was answered, and the answer was not kept"
+        "its answer was not kept"
         if state == SETTLED
-        else "its answer was lost: it failed, or its process is gone"
+        else "its answer was lost, because it failed or its process ended"
     )
     return ReservationLostError(
-        f"The request {key!r} was charged before and {what}. It is never computed again for "
-        "the same charge. Ask with again=True (the shell: --fresh), and "
-        "pay again."
+        f"The request {key!r} was charged before, but {what}. To compute it anew and pay again, "
+        "ask with again=True (in the shell: --fresh)."
     )
 
 
@@ -85,4 +86,4 @@ def unexpected(outcome: Outcome, operation: Operation, owner: str) -> DiscreetEr
     """The error for what is refused in every operation, or should not happen."""
     if outcome.refused == "closed":
         return closed(Scope(operation.dataset, outcome.analyst))
-    return LedgerError(f"{owner} must be possible in the ledger as it is. Got: {outcome.refused}.")
+    return LedgerError(f"The ledger refuses {owner}: {outcome.refused}.")

@@ -243,7 +243,7 @@ class SQLiteStore:
             return self._holders.mine()
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the process of this name still uses the ledger."""
+        """True if the process of this name still uses the ledger."""
         with self._failing_closed():
             return self._holders.is_alive(holder)
 
@@ -252,7 +252,7 @@ class SQLiteStore:
         for name, roles in (("writers", writers), ("readers", readers)):
             if roles:
                 rule = "left out for a ledger in a file"
-                hint = "Only its owner uses it: see chmod, or use a server."
+                hint = "Only its owner can use a file. Use a ledger on a server instead."
                 raise ParameterError(name, rule, roles, hint, owner="Ledger.grant")
         with self._failing_closed():
             return (Right(self._path.owner(), "owner"),)
@@ -369,7 +369,7 @@ class SQLiteStore:
         if self._seen.number and (found is None or found[1] != self._seen.hash):
             raise LedgerDamagedError(
                 f"The ledger {self._name} must contain entry {self._seen.number} as it was "
-                "written. It was cut or put back."
+                f"written. It was cut, or replaced by an older copy."
             )
 
     def _make_connection(self) -> _Connection:
@@ -420,7 +420,7 @@ class SQLiteStore:
 
 
 def _is_durable_already(operation: Operation) -> bool:
-    """Whether nothing is lost with the entry but a note: that a charge was answered, where
+    """True if nothing is lost with the entry but a note: that a charge was answered, where
     nobody asks for the answer again, or never will be. The charge itself was synced.
     """
     return isinstance(operation, Abandon) or (
@@ -520,5 +520,6 @@ class _FileRows(Rows):
         ((found, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
         if found != "ok":
             raise LedgerDamagedError(
-                "The pages of the ledger's file must be as SQLite wrote them. Got others."
+                "The file of the ledger is damaged: its pages are not as SQLite wrote them. "
+                "Restore a backup."
             )

@@ -83,12 +83,13 @@ def require_our_folder(folder: Path, file: Path) -> None:
     owner, found = os.stat(file), os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or not is_owned(found, owner.st_uid, 0):
         raise LedgerError(
-            f"The folder {folder} must belong to the owner of the ledger. Got somebody else's."
+            f"The folder {folder} must belong to the owner of the ledger. Got one that belongs to "
+            f"somebody else."
         )
     if has_owners() and found.st_mode & 0o022 & ~owner.st_mode:
         raise LedgerError(
-            f"The folder {folder} must be writable only for those who may write the "
-            "ledger. Got more."
+            f"The folder {folder} must be writable only by those who may write the ledger. Got "
+            f"one that others can write to."
         )
 
 
@@ -139,7 +140,7 @@ def prepare(connection: Any, name: str) -> None:
         _upgrade(connection, name)
     found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
     if found != DEFINITIONS:
-        raise LedgerError(f"The ledger {name} must have its own tables. Got others.")
+        raise LedgerError(f"The ledger {name} must contain only its own tables. Got others.")
 
 
 def _upgrade(connection: Any, name: str) -> None:

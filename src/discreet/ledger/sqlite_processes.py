@@ -198,7 +198,7 @@ def syncs_in(folder: Path, log: tuple[int, int]) -> SharedSync:
 
 
 def locks_exclude(folder: Path) -> bool:
-    """Whether two cannot have a lock at once: on some network file systems each lock is granted,
+    """True if two cannot have a lock at once: on some network file systems each lock is granted,
     and none has an effect.
     """
     if fcntl is None:
@@ -227,7 +227,7 @@ class Holders:
         return self._mine.here().name
 
     def is_alive(self, name: str) -> bool:
-        """Whether the process of this name still uses the ledger."""
+        """True if the process of this name still uses the ledger."""
         if name in _ours.here():
             return True
         # the name comes from an entry, which another process wrote: it must not lead elsewhere

@@ -134,7 +134,7 @@ def make_subject(
     if (window_column is None) != (window_every is None):
         missing = "window_column" if window_column is None else "window_every"
         raise ParameterError(
-            missing, "given, if window_column or window_every is", None, owner=owner
+            missing, "given if 'window_column' or 'window_every' is", None, owner=owner
         )
     if window_every is not None and window_every not in PERIODS:
         raise ParameterError(

@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 
 
 class Scope(NamedTuple):
-    """Whom a budget is for: empty text where it is not limited to an analyst or a window.
+    """The data set, analyst and window of a budget; empty text where it is not limited to one.
 
     Every charge looks for it in mappings some twenty times, so it is a tuple.
     """
@@ -119,7 +119,7 @@ class Memory(NamedTuple):
     requests: dict[Key, Request | None]
 
     def copy(self) -> Memory:
-        """The same, for a transaction that may come to nothing."""
+        """Copy the state for a transaction that may be rolled back."""
         return Memory(self.head, dict(self.balances), dict(self.analysts), dict(self.requests))
 
 
@@ -242,7 +242,7 @@ class Rows:
     def latest_charges(
         self, dataset: str | None, analyst: str | None, before: int, limit: int, kept: bool
     ) -> Found:
-        """The same of charges, and then the row of each.
+        """The latest entries of charges, each with its row.
 
         kept: only those whose answer was kept.
         """
@@ -289,7 +289,7 @@ class Rows:
         }
 
     def has_analysts(self, dataset: str) -> bool:
-        """Whether analysts have budgets of their own on a data set."""
+        """True if analysts have budgets of their own on a data set."""
         if dataset not in self._analysts:
             self._find(self._about_analysts(dataset))
         return self._analysts[dataset]
@@ -340,7 +340,7 @@ class Rows:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is something to write. Every change comes with an entry."""
+        """True if there is something to write. Every change comes with an entry."""
         return bool(self._entries)
 
     @property

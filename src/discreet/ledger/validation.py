@@ -73,25 +73,25 @@ def read_name(value: str, name: str, owner: str) -> str:
     A new name is a new budget, and "2026-11 " would be a second one for November.
     """
     read_known_name(value, name, owner)
-    hint = "A name that looks like another would be a second budget for the same data."
+    hint = "Names that look alike could open a second budget for the same data."
     if value != " ".join(value.split()):
-        rule = "without spaces at its ends and without two in a row"
+        rule = "without spaces at its ends or several in a row"
         raise ParameterError(name, rule, value, hint, owner=owner)
     if any(letter.isdigit() and not letter.isascii() for letter in value):
         raise ParameterError(
             name, "written with the digits 0 to 9", ascii(value), hint, owner=owner
         )
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
-        rule = "written in the composed form of Unicode (NFC), without characters that do not show"
+        rule = "in the composed form of Unicode (NFC), without invisible characters"
         raise ParameterError(name, rule, ascii(value), hint, owner=owner)
     if not value.isascii() and _resembles(value):
-        rule = "written with the usual letters and signs, and letters of one alphabet"
+        rule = "made of common letters and signs, and letters of only one alphabet"
         raise ParameterError(name, rule, ascii(value), hint, owner=owner)
     return value
 
 
 def _resembles(value: str) -> bool:
-    """Whether a name has characters that look like others: wide or bold letters, a Cyrillic a
+    """True if a name has characters that look like others: wide or bold letters, a Cyrillic a
     among Latin letters, one of the many dashes.
     """
     if not unicodedata.is_normalized("NFKC", value):
@@ -101,7 +101,7 @@ def _resembles(value: str) -> bool:
 
 
 def _is_unusual(before: str, sign: str) -> bool:
-    """Whether it is neither of ASCII nor a letter or its mark. A mark that is a letter, as in
+    """True if it is neither of ASCII nor a letter or its mark. A mark that is a letter, as in
     Japanese, looks like a dash where no such letter is before it.
     """
     kind = unicodedata.category(sign)
@@ -111,7 +111,7 @@ def _is_unusual(before: str, sign: str) -> bool:
 
 
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
-    """The same, or empty text for None."""
+    """Read a name, or return empty text for None."""
     return "" if value is None else read_name(value, name, owner)
 
 
@@ -160,9 +160,7 @@ def read_patience(wait: float, owner: str) -> float:
 def read_reason(reason: str, owner: str) -> str:
     """Why something is done to a budget, for those who audit it."""
     if not isinstance(reason, str) or not reason.strip():
-        raise ParameterTypeError(
-            "reason", "a sentence for those who audit this", reason, owner=owner
-        )
+        raise ParameterTypeError("reason", "a sentence for auditors", reason, owner=owner)
     return reason
 
 
@@ -188,7 +186,7 @@ def read_request(request: Mapping[str, Any], owner: str, name: str = "request") 
 
 
 def _is_plain(request: dict[str, Any]) -> bool:
-    """Whether it is surely read back from JSON as it is, and short: names, and one text each."""
+    """True if it is surely read back from JSON as it is, and short: names, and one text each."""
     texts = [*request, *request.values()]
     # A character takes up to 6 in JSON. Elsewhere two halves of one become a whole one, and two
     # names may become the same.
@@ -199,7 +197,7 @@ def _is_plain(request: dict[str, Any]) -> bool:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether it is nested no deeper than allowed."""
+    """True if it is nested no deeper than allowed."""
     level = [value]
     for _ in range(_DEEPEST):
         if not level:
@@ -251,12 +249,12 @@ def _require_parts(cost: Cost, owner: str) -> None:
         raise ParameterTypeError("parts", rule, type(parts).__name__, owner=owner)
     if not adds_up(loss, parts, cost.delta):
         rule = f"losses that together make up the loss, {loss!r}"
-        hint = "The parts are what is paid for, so they cannot be less than the whole."
+        hint = "The parts are what the budget pays for, so they cannot cost less than the whole."
         raise ParameterError("parts", rule, parts, hint, owner=owner)
 
 
 def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
-    """Whether parts, each with how often it occurs, amount to at least this loss.
+    """True if parts, each with how often it occurs, amount to at least this loss.
 
     Epsilons are compared with the plain sum of epsilons: no way to compose gives more
     than that, so parts that make up the loss pass. The same holds for rho; and for
@@ -280,7 +278,7 @@ def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
 
 
 def _adds_up_in_rho(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
-    """The same where some of the parts have no epsilon without a delta."""
+    """Compare in rho, if some of the parts have no epsilon without a delta."""
     own = sum((times * getattr(part, "delta", 0) for part, times in parts.items()), delta)
     if not isinstance(loss, ApproxDP) or loss.delta <= own:
         return False
@@ -288,7 +286,7 @@ def _adds_up_in_rho(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> b
 
 
 def _at_least(sum_of_parts: Fraction, whole: Fraction) -> bool:
-    """Whether a sum is as large as the whole, which is often rounded up in its 15th digit."""
+    """True if a sum is as large as the whole, which is often rounded up in its 15th digit."""
     return sum_of_parts * (1 + _ROUNDING) >= whole
 
 

@@ -106,7 +106,7 @@ def read_categories(categories: Any) -> Categories:
     if len(positions) < len(labels):
         raise ParameterError("categories", "different from each other", InWords("one twice"))
     if len(labels) < 2:
-        hint = "With one category there is nothing to report."
+        hint = "With only one category, there is nothing to report."
         raise ParameterError("categories", "at least two labels", InWords(f"{len(labels)}"), hint)
     return Categories(labels, positions, _follow_each_other(labels))
 
@@ -129,9 +129,7 @@ def _listed(labels: Any, name: str) -> list[Any]:
 
 
 def _unknown(name: str) -> ParameterError:
-    hint = (
-        "Give unknown ones a category of their own, such as 'other', before anything is reported."
-    )
+    hint = "Map unknown values to a category such as 'other' first."
     return ParameterError(name, "among the categories", InWords("something else"), hint)
 
 

@@ -292,18 +292,16 @@ def _read_answer(answer: Any, sensitivity: Fraction) -> Fraction:
         )
     if isinstance(answer, (float, np.floating, Decimal)) and not is_finite(answer):
         raise ScoresError(
-            "must be finite. Got NaN or an infinity among them. A query "
-            "must be total: map such "
-            "values to a documented number before asking.",
+            "must be finite. Got NaN or an infinity among them. Replace "
+            "such values by a public number first.",
             name="answers",
         )
     exact = Fraction(*answer.as_integer_ratio())
     if isinstance(answer, (float, np.floating)) and _spacing(exact, answer) > sensitivity:
         raise ScoresError(
-            "must be fine enough to show what one person changes. Got "
-            "floating-point numbers so "
-            "large that neighbouring ones are farther apart than the sensitivity. Use integers, or "
-            "subtract a public constant.",
+            "must be precise enough to show what one person changes. "
+            "Got floating-point numbers so large that they are farther apart than the "
+            "sensitivity. Use integers, or subtract a public constant.",
             name="answers",
         )
     return exact

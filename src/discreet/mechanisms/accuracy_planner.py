@@ -94,8 +94,9 @@ def plan_accuracy(
         error is smaller.
 
     >>> from discreet import ApproxDP
-    >>> print(plan_accuracy("mode", within=50, candidates=1000))
-    epsilon 0.195. The selected value has at most 50 persons fewer than the best one, with 95 %.
+    >>> print(plan_accuracy("mode", within=50, candidates=1000))  # doctest: +NORMALIZE_WHITESPACE
+    epsilon 0.195. With 95% confidence, the chosen value is at most 50 people behind the most
+    frequent one.
     >>> plan_accuracy("quantile", within=100, q=0.5, points=121).epsilon
     Fraction(39, 500)
     >>> words = {"k": 10, "candidates": 1000, "items_per_person": 1}
@@ -127,7 +128,7 @@ def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy
     question, described: as for `plan_accuracy`, without `within`.
 
     >>> print(accuracy_at("mode", epsilon=0.1, candidates=1000))
-    The selected value has at most 99 persons fewer than the best one, with 95 %.
+    With 95% confidence, the chosen value is at most 99 people behind the most frequent one.
     """
     names = _names()
     with called_as("accuracy_at", {"question", "epsilon"} | names):
@@ -264,7 +265,7 @@ class _Described:
         return made.accuracy(candidates=size, failure_probability=self._beta)
 
     def select(self, epsilon: Fraction) -> Accuracy:
-        """As `discreet.select`."""
+        """The accuracy of `discreet.select`."""
         # as was said, which is for the caller to say: docs/proofs/accuracy.md#winners
         return self._one(
             epsilon,
@@ -274,13 +275,13 @@ class _Described:
         )
 
     def mode(self, epsilon: Fraction) -> Accuracy:
-        """As Session.mode."""
+        """The accuracy of Session.mode."""
         # counts, as in Session.mode: docs/proofs/accuracy.md#counts
         told = self._one(epsilon, sensitivity=1, monotonic=True)
         return told.in_words(unit="persons", thing="value", whole=True)
 
     def top_k(self, epsilon: Fraction) -> Accuracy:
-        """As Session.top_k."""
+        """The accuracy of Session.top_k."""
         # counts, as in Session.top_k: docs/proofs/accuracy.md#counts
         request = ListRequest(
             k=self._number("k"),
@@ -305,7 +306,7 @@ class _Described:
         return told.in_words(unit="persons", thing="value", whole=True, cap=self.items_per_person)
 
     def counts(self, epsilon: Fraction) -> Accuracy:
-        """As Session.counts."""
+        """The accuracy of Session.counts."""
         # as in Session.counts: docs/proofs/accuracy.md#counts
         small = read_delta(self.delta)
         size = self._number("candidates")
@@ -314,13 +315,13 @@ class _Described:
         return told.in_words(unit="persons", cap=self.items_per_person)
 
     def count(self, epsilon: Fraction) -> Accuracy:
-        """As Session.count."""
+        """The accuracy of Session.count."""
         # as in Session.count: docs/proofs/accuracy.md#counts
         noise = self._noise(epsilon, Fraction(0), 1, 1)
         return accuracy_of_counts(noise, 1, self._beta).in_words(unit="persons")
 
     def best_price(self, epsilon: Fraction) -> Accuracy:
-        """As Session.best_price."""
+        """The accuracy of Session.best_price."""
         highest: Any = self.highest_price
         exact = exact_decimal(highest, "highest_price")
         # as in Session.best_price: docs/proofs/accuracy.md#counts
@@ -329,7 +330,7 @@ class _Described:
         return told.in_words(unit="revenue", thing="price")
 
     def quantile(self, epsilon: Fraction) -> Accuracy:
-        """As Session.quantile."""
+        """The accuracy of Session.quantile."""
         share: Any = self.q
         # complains about a mechanism that finds no quantiles
         pick: Any = self.mechanism or "permute-and-flip"
@@ -343,7 +344,7 @@ class _Described:
         return told.in_words(unit=self._ranked, cap=self.rows_per_person)
 
     def quantiles(self, epsilon: Fraction) -> Accuracy:
-        """As Session.quantiles."""
+        """The accuracy of Session.quantiles."""
         shares: Any = self.q
         made = ManyQuantiles(
             q=read_shares(shares),

@@ -94,7 +94,7 @@ class BallExponentialMechanism:
     def __post_init__(self) -> None:
         choice(self.loss, LOSS_NAMES, "loss")
         if (self.epsilon is None) == (self.rho is None):
-            rule = "given, or rho: one of the two"
+            rule = "given, or 'rho' in its place (exactly one of the two)"
             raise ParameterError("epsilon", rule, self.epsilon)
         norm = _size(exact_decimal(self.norm, "norm"), self.norm, "norm")
         set_frozen(self, _norm=norm)

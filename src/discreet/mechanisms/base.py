@@ -43,7 +43,7 @@ _REMEMBERED = 64
 
 
 def _worth_a_table(candidates: int, draws: int) -> bool:
-    """Whether this many draws pay for computing all probabilities first."""
+    """True if this many draws pay for computing all probabilities first."""
     return candidates <= _LARGEST_TABLE and 8 * draws >= candidates * (candidates + 64)
 
 
@@ -233,7 +233,7 @@ class SelectionMechanism(ABC):
         )
 
     def _usual_accuracy(self, candidates: int) -> Accuracy:
-        """The accuracy with 95 %, remembered: the number of candidates is often the same."""
+        """The accuracy with 95%, remembered: the number of candidates is often the same."""
         found = self._usual.get(candidates)
         if found is None:
             if len(self._usual) >= _REMEMBERED:
@@ -325,7 +325,7 @@ class SelectionMechanism(ABC):
     def _no_gap(self) -> ParameterError:
         return ParameterError(
             "with_gap",
-            "False with this noise",
+            "False with this kind of noise",
             True,
             "Use permute-and-flip or the exponential mechanism.",
         )

@@ -81,7 +81,9 @@ class CorrelatedCounts:
         acknowledge: str | None = None,
     ) -> None:
         if (mu is None) == (epsilon is None):
-            raise ParameterError("mu", "given, or 'epsilon', but not both", mu)
+            raise ParameterError(
+                "mu", "given, or 'epsilon' in its place (exactly one of the two)", mu
+            )
         set_frozen(self, items=count(items, "items"), acknowledge=acknowledge)
         set_frozen(
             self,
@@ -108,7 +110,7 @@ class CorrelatedCounts:
 
     @property
     def variances(self) -> tuple[Fraction, Fraction]:
-        """Of Gaussian noise: V of each 2 x - n, and W of n, before they are rounded."""
+        """Variances of Gaussian noise: V of each 2 x - n, and W of n, before rounding."""
         assert self.mu is not None
         root = round_up(square_root_up(Fraction(self.items)))
         # items / V + 1 / W is at most mu^2: docs/proofs/correlated-counts.md#the-loss
@@ -117,7 +119,7 @@ class CorrelatedCounts:
 
     @property
     def rates(self) -> tuple[Fraction, Fraction]:
-        """Of Laplace noise: how many scales there are in 1, of each 2 x - n and of n."""
+        """Rates of Laplace noise: how many scales there are in 1, of each 2 x - n and of n."""
         assert self.epsilon is not None
         share = _share_of_items(self.items)
         # items times the first, and the second: docs/proofs/correlated-counts.md#the-loss

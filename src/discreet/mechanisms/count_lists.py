@@ -114,8 +114,8 @@ class ListRequest:
         items = count(items_per_person, "items_per_person")
         if self.sensitivity != 1:
             # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
-            rule = "1 where items_per_person is given"
-            hint = "The scores are then numbers of persons."
+            rule = "1 if items_per_person is given"
+            hint = "The scores are then numbers of people."
             raise ParameterError("sensitivity", rule, self.sensitivity, hint)
         return items
 
@@ -150,7 +150,7 @@ class ListRequest:
         if noise is not None and (none or (picks and self._is_better(noise, picks))):
             return NoisyList(k=self.k, noise=noise, objective=self.objective)
         if picks is None:
-            rule = "smaller, or epsilon larger: nothing is left for each pick"
+            rule = "smaller, or 'epsilon' larger, because nothing is left for each pick"
             raise ParameterError("k", rule, self.k)
         return picks if beside is None else CountedSelection(picked=picks, noise=beside)
 
@@ -213,7 +213,7 @@ class ListRequest:
 
     def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
         if self.items_per_person is None:
-            rule = "another one where nobody knows how many items a person has"
+            rule = "another one, unless you limit how many items of each person count"
             hint = "Say items_per_person=."
             raise ParameterError("method", rule, self.method, hint)
         return HistogramTopK(
@@ -226,7 +226,7 @@ class ListRequest:
         )
 
     def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
-        """Whether a histogram with this noise is better than picks."""
+        """True if a histogram with this noise is better than picks."""
         drawn_one_by_one = not isinstance(picks, JointTopK) and self.k > 1
         if drawn_one_by_one and (self.delta or isinstance(picks.pick_loss, BoundedRange)):
             # a rate may be 0 as a float
@@ -269,8 +269,8 @@ def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
     if not found:
         found = [*_unknown_of(request, limit)]
     if not found:
-        hint = "Ten times k is a good start. Or say items_per_person=."
-        rule = "given where there are no candidates"
+        hint = "Ten times k is a good start. Or give items_per_person=."
+        rule = "given if there are no candidates"
         raise ParameterTypeError("limit", rule, None, hint)
     # the first of the lowest: a histogram, where it is as good
     return min(found, key=_height)

@@ -180,8 +180,8 @@ def counting_noise(
 ) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
     if sensitivity is None:
-        rule = "given where counts are asked for"
-        hint = "The most that one person can move one score."
+        rule = "given if you ask for counts"
+        hint = "How far one person can move one score, at most."
         raise ParameterTypeError("sensitivity", rule, None, hint)
     exact = whole_sensitivity(sensitivity, "sensitivity")
     # docs/proofs/histograms.md#counts-of-what-was-picked
@@ -196,6 +196,6 @@ def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:
     whole = isinstance(listed, np.ndarray) and listed.dtype.kind in "iu"
     if not whole or (candidates is not None and candidates.unit != 1):
         raise ScoresError(
-            "must be whole numbers where counts are asked for. Got others.", name="scores"
+            "must be whole numbers if you ask for counts. Got other numbers.", name="scores"
         )
     return lambda place: int(listed[place])

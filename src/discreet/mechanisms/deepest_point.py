@@ -189,7 +189,8 @@ class DeepestPoint:
         """The cells of each depth or deeper."""
         if points.shape[1] != len(self._grids):
             raise ScoresTypeError(
-                "must have one column for each pair of bounds. Got another number.", name="points"
+                "must have one column for each pair of bounds. Got another number of columns.",
+                name="points",
             )
         numbers = points[~np.isnan(points).any(axis=1)]
         ordered = [

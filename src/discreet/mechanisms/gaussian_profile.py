@@ -1,6 +1,6 @@
 """Which (epsilon, delta) discrete Gaussian noise on counts really has: its privacy profile.
 
-Concentrated DP of the same noise says less: for one epsilon and delta it wants some 7 %
+Concentrated DP of the same noise says less: for one epsilon and delta it wants some 7%
 wider noise. docs/proofs/gaussian-profile.md has the proofs.
 """
 

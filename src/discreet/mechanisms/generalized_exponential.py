@@ -101,7 +101,7 @@ def _in_order(labels: list[Any], given: Any, candidates: Candidates) -> list[Any
     missing = [label for label in wanted if label not in by_label]
     if missing or len(labels) != len(wanted):
         hint = (
-            f"There is none for {missing[0]!r}."
+            f"None was given for {missing[0]!r}."
             if missing
             else "There are more labels than candidates."
         )

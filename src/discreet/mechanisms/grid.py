@@ -160,7 +160,7 @@ def read_points(
         return read_grid(bounds, step, most=most)
     for name, given in (("bounds", bounds), ("step", step)):
         if given is not None:
-            raise ParameterError(name, "left out where points are listed", given)
+            raise ParameterError(name, "left out if points are listed", given)
     return read_point_list(points)
 
 
@@ -275,7 +275,7 @@ class Cells:
 
     @classmethod
     def of_rank_counts(cls, counts: Sequence[int]) -> Cells:
-        """The same from how many values are at the first point, between it and the second
+        """Make it from the number of values at the first point, between it and the second
         one, at the second one, and so on.
         """
         whole = np.array(counts, dtype=np.int64)

@@ -124,7 +124,7 @@ class _Histogram(ABC):
 
     @abstractmethod
     def _usual_accuracy(self, found: int) -> Accuracy:
-        """How far off the list can be, with 95 %, among this many candidates if they are public."""
+        """How far off the list can be, with 95%, among this many candidates if they are public."""
 
     @abstractmethod
     def _shown(self) -> list[str]: ...

@@ -286,7 +286,7 @@ class IntervalExponentialMechanism:
         candidates.require_resolution(self._resolution)
         if candidates.size != size:
             raise ScoresError(
-                "must be one for each piece, one more than breakpoints. Got another number.",
+                "must be one more than the breakpoints: one for each piece. Got another number.",
                 name="scores",
             )
         exact = [

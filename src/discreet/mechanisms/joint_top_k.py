@@ -56,7 +56,7 @@ class JointTopK(TopKMechanism):
         if self.delta:
             raise ParameterError("delta", "0", self.delta, "It is a pure mechanism.")
         if self.k > _LONGEST:
-            hint = 'The time of "peel" does not grow with the square of k.'
+            hint = '"peel" has no such limit.'
             raise ParameterError("k", f"at most {_LONGEST:,}", self.k, hint)
         # docs/proofs/top-k.md#the-joint-mechanism-privacy
         return BoundedRange(self.epsilon)

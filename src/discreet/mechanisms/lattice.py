@@ -234,15 +234,14 @@ class _Scores:
                 self._known[number] = _exact(self._score(number))
             except OverflowError:
                 raise ScoresTypeError(
-                    "must take whole numbers of any "
-                    "size. Got one that overflows. Compute "
-                    "it with Python's own whole numbers.",
+                    "must work for whole numbers of "
+                    "any size. Got one that overflows. Compute it with Python's own integers.",
                     name="score",
                 ) from None
         return self._known[number]
 
     def rises(self, number: int) -> bool:
-        """Whether the next number is better."""
+        """True if the next number is better."""
         return self.at(number + 1) > self.at(number)
 
     def best(self, start: int) -> int:
@@ -280,8 +279,7 @@ class _Scores:
             if score * below * above * (high - low) < line * part:
                 raise ScoresError(
                     "must be concave. Got one that is "
-                    "not. Floats round: give whole numbers "
-                    "or fractions.",
+                    "not. Return whole numbers or fractions: floats round.",
                     name="score",
                 )
 
@@ -307,9 +305,8 @@ def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
             waiting += [(middle + 1, end), (start, middle)]
         if len(found) > _MOST_STRETCHES:
             raise ScoresError(
-                f"must fall faster, or bend less often, "
-                "for its odds to be added up. "
-                f"Got more than {_MOST_STRETCHES} bends that matter.",
+                f"must have at most {_MOST_STRETCHES} "
+                f"bends that matter. Got more. Use a score that falls faster or bends less often.",
                 name="score",
             )
     return found
@@ -355,10 +352,8 @@ def _exact(value: Any) -> Fraction:
 
 def _endless() -> ScoresError:
     return ScoresError(
-        "must come down on both sides: otherwise the "
-        "odds of all whole numbers have no "
-        "finite sum, and no mechanism has such odds. Got one that does not come down, or not by "
-        "one noise scale within 2^512 numbers. "
-        "Give bounds, or a score that falls with distance.",
+        "must fall on both sides. Got one that does "
+        "not fall, or not by one noise scale within 2^512 numbers. Give bounds, or a score that "
+        "falls with distance.",
         name="score",
     )

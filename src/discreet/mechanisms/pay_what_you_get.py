@@ -117,8 +117,7 @@ class PayWhatYouGet:
             if k > self._outcomes or not self._calls:
                 left = self._outcomes if self._calls else 0
                 raise BudgetExceededError(
-                    f"{self._loss!r} of this PayWhatYouGet has room for {left} more outcomes. "
-                    f"Requested {k}."
+                    f"This PayWhatYouGet has room for only {left} more outcomes. Requested {k}."
                 )
             # charged in full first: an error in between keeps the charge
             self._outcomes, self._calls = self._outcomes - k, self._calls - 1

@@ -160,7 +160,7 @@ class TopKMechanism(ABC):
         )
 
     def _usual_accuracy(self, candidates: int) -> Accuracy:
-        """The accuracy with 95 %, remembered: the number of candidates is often the same."""
+        """The accuracy with 95%, remembered: the number of candidates is often the same."""
         found = self._usual.get(candidates)
         if found is None:
             if len(self._usual) >= _REMEMBERED:

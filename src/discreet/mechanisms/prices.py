@@ -95,7 +95,7 @@ class Price:
         return None if squares is None else squares * self.share
 
     def is_whole(self, delta: Fraction) -> bool:
-        """Whether a question of this delta takes the whole budget at once."""
+        """True if a question of this delta takes the whole budget at once."""
         # docs/proofs/prices.md#claim
         return self.rule.budget == ApproxDP(self.epsilon, delta)
 

@@ -207,7 +207,7 @@ def _require_sum(row: Row, exact: bool) -> None:
         right = bool(abs(total - 1) < ball(_SLACK))
     if not right:
         rule = "distributions that sum to 1"
-        hint = "Fractions and integers must do so exactly." if exact else ""
+        hint = "Fractions and integers must sum to exactly 1." if exact else ""
         raise ParameterError(
             "probabilities", rule, f"a sum of about {float(total.mid()):.12g}", hint
         )

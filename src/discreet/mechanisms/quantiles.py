@@ -231,7 +231,7 @@ class ManyQuantiles:
     def _require_small(self) -> None:
         """Refuse what cannot be drawn at once."""
         if self.grid_size > LARGEST_JOINT:
-            hint = "Take a coarser step, or another method."
+            hint = "Take a larger step, or another method."
             raise ParameterError(
                 "method",
                 f"another one for a grid of more than {LARGEST_JOINT} points",

@@ -68,7 +68,9 @@ def read_column(values: Any, size: int, name: str) -> NDArray[Any]:
             name=name,
         )
     if column.size != size:
-        raise ScoresTypeError("must be one for each row. Got another number.", name=name)
+        raise ScoresTypeError(
+            "must have one value for each row. Got another number of values.", name=name
+        )
     return column
 
 

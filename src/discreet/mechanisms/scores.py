@@ -78,11 +78,9 @@ class Candidates:
         """Refuse floats that are too large to move by what one person can move a score."""
         if self.spacing > step:
             raise ScoresError(
-                "must be fine enough to show what one person changes. Got "
-                "floating-point numbers "
-                "so large that neighbouring ones are farther apart than the sensitivity. Use "
-                "integers, or subtract a public "
-                "constant.",
+                "must be precise enough to show what one person changes. "
+                "Got floating-point numbers so large that they are farther apart than the "
+                "sensitivity. Use integers, or subtract a public constant.",
                 name="scores",
             )
 
@@ -261,7 +259,7 @@ def _float_spacing(size: float | np.floating[Any], kind: np.finfo[Any]) -> float
 
 
 def _has_index(scores: Any) -> bool:
-    """Whether this is a Series with labels (a list has an `index` too, but that one is
+    """True if this is a Series with labels (a list has an `index` too, but that one is
     a method).
     """
     return hasattr(scores, "to_numpy") and not callable(getattr(scores, "index", len))
@@ -277,7 +275,7 @@ def _require_labels(labels: Sequence[Any]) -> None:
 
 def _require_index(labels: Any) -> None:
     if not labels.is_unique:
-        raise ScoresError("must have each label once. Got duplicate labels.", name="scores")
+        raise ScoresError("must have each label only once. Got duplicate labels.", name="scores")
     # several labels for each candidate
     if hasattr(labels, "levels"):
         labels = [part for label in labels for part in label]
@@ -301,8 +299,7 @@ def _wrong_type(got: str) -> ScoresTypeError:
 
 def _not_finite() -> ScoresError:
     return ScoresError(
-        "must be finite. Got NaN or an infinity among them. A score "
-        "function must be total: "
-        "map such values to a documented number before selecting.",
+        "must be finite. Got NaN or an infinity among them. Replace such "
+        "values by a public number first.",
         name="scores",
     )

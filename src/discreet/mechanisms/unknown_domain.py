@@ -274,7 +274,7 @@ def positive_delta(delta: Number) -> Fraction:
             "delta",
             "greater than 0",
             delta,
-            "Naming items that only the data know is not possible with pure privacy.",
+            "Pure privacy cannot list names that come from the data.",
         )
     return exact
 
@@ -522,7 +522,7 @@ def read_counts(counts: Scores) -> Candidates | None:
     )
     if not whole:
         raise ScoresError(
-            "must be whole numbers of persons, below 2^63. Got others.", name="counts"
+            "must be whole numbers of people, below 2^63. Got other numbers.", name="counts"
         )
     if candidates.low < 0:
         raise ScoresError("must not be negative. Got a negative one.", name="counts")

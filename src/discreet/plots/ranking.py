@@ -143,7 +143,7 @@ def _notes(release: Release, shown: str = "Ranks only") -> list[str]:
     notes = [
         f"{release.loss!r}",
         f"{release.mechanism}{among}",
-        f"{shown}: the scores are private and are not drawn.",
+        f"{shown}: scores are private and are not drawn.",
     ]
     return [*notes, "A simulation with predictable bits: NOT PRIVATE."] if release.seeded else notes
 

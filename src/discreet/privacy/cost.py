@@ -1,4 +1,4 @@
-"""What a release costs, and amounts of a budget: exact numbers with a unit."""
+"""Costs of releases and amounts of a budget: exact numbers with a unit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError, public_class
 from discreet.exact.rationals import exact_decimal, readable, set_frozen
-from discreet.privacy.loss import Composed, Loss, is_loss
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Composed, Loss, PureDP, is_loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
 
@@ -23,12 +23,12 @@ _LARGEST_FLOAT = Decimal("1e308")
 @public_class
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one release costs.
+    """The price of one release.
 
-    loss: the release as a whole.
+    loss: the privacy loss of the release as a whole.
     parts: the losses that it is made of, each with how often it occurs; None where it
-        is one piece. A budget that counts squares pays less for many small parts.
-    delta: of a release in parts, the probability of a bad event besides theirs.
+        is one piece. A budget with a delta, or in rho, pays less for many small parts.
+    delta: for a release in parts, the probability of a bad event in addition to theirs.
 
     >>> from discreet import BoundedRange, PureDP
     >>> Cost(PureDP(1)).parts_or_whole
@@ -56,7 +56,7 @@ class Cost:
 
     @property
     def made_of(self) -> str:
-        """What it consists of, for people to read.
+        """The parts, for people to read.
 
         >>> from discreet import BoundedRange, PureDP
         >>> Cost(PureDP(1), {BoundedRange(0.0316): 10}).made_of
@@ -68,7 +68,7 @@ class Cost:
 
     @property
     def parts_or_whole(self) -> Mapping[Loss, int]:
-        """The parts; where there are none, the loss once."""
+        """The parts, or the whole loss once if there are none."""
         return {self.loss: 1} if self.parts is None else self.parts
 
 
@@ -81,7 +81,7 @@ def _read_parts(parts: object) -> dict[Loss, int]:
 
 
 def _is_part(part: tuple[object, object]) -> bool:
-    """Whether this is a loss and how often it occurs: less than once would be a refund."""
+    """Check that this is a loss and how often it occurs: less than once would be a refund."""
     loss, times = part
     return is_loss(loss) and type(times) is int and times > 0
 
@@ -90,11 +90,11 @@ def _is_part(part: tuple[object, object]) -> bool:
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Amount:
-    """What is left, spent or asked, in a unit: epsilon, rho, or coins of a size.
+    """An amount of a budget that is left, spent or asked for: epsilon, rho, or coins.
 
     value: exact.
     unit: "epsilon", "rho" or "coins".
-    coin: of coins, the bounded range that one of them pays for.
+    coin: for coins, the bounded range that one of them pays for.
 
     An amount compares with amounts of the same unit and with plain numbers.
 
@@ -111,10 +111,10 @@ class Amount:
     coin: Fraction | None = None
 
     def __str__(self) -> str:
-        shown = _short(self.value)
+        shown = short(self.value)
         if self.coin is None:
             return f"{shown} {self.unit}"
-        return f"{shown} coin{'' if self.value == 1 else 's'} of {_short(self.coin)}"
+        return f"{shown} coin{'' if self.value == 1 else 's'} of {short(self.coin)}"
 
     __repr__ = __str__
 
@@ -147,7 +147,7 @@ class Amount:
 
     def _with(self, other: Amount, sign: int) -> Amount:
         if (self.unit, self.coin) != (other.unit, other.coin):
-            unit = self.unit if self.coin is None else f"coins of {_short(self.coin)}"
+            unit = self.unit if self.coin is None else f"coins of {short(self.coin)}"
             raise ParameterError("other", f"in {unit}", other)
         return Amount(self.value + sign * other.value, self.unit, self.coin)
 
@@ -168,10 +168,42 @@ class Amount:
         return shown if self.coin is None else shown | {"coin": str(self.coin)}
 
 
-def _short(value: Fraction) -> str:
-    """A number for people: exact if that is short, else six digits."""
+def short(value: Fraction) -> str:
+    """Write a number for people: exactly if that is short, else with six digits."""
     text = readable(value)
-    return text if len(text) <= 12 and text[0] in "-0123456789" else f"{float(value):.6g}"
+    exact = len(text) <= 12 and text[0] in "-0123456789"
+    if exact or abs(value) > _LARGEST_FLOAT:
+        return text if exact else about(value)
+    return f"{float(value):.6g}"
+
+
+def in_words(loss: Loss) -> str:
+    """A privacy loss as people say it.
+
+    >>> from discreet import ApproxDP, BoundedRange, PureDP
+    >>> in_words(PureDP(0.5)), in_words(ApproxDP(1, 1e-6)), in_words(BoundedRange(1))
+    ('epsilon 0.5', 'epsilon 1, delta 1e-06', 'epsilon 1 (bounded range)')
+    """
+    if isinstance(loss, PureDP):
+        return f"epsilon {short(loss.epsilon)}"
+    if isinstance(loss, ApproxDP):
+        return f"epsilon {short(loss.epsilon)}, delta {short(loss.delta)}"
+    if isinstance(loss, BoundedRange):
+        return f"epsilon {short(loss.epsilon)} (bounded range)"
+    if isinstance(loss, ZCDP):
+        return f"rho {short(loss.rho)}"
+    return loss.in_short
+
+
+def more_like_this(questions: int) -> str:
+    """What is left of a budget, in the unit of every screen.
+
+    >>> more_like_this(4), more_like_this(0)
+    ('about 4 more questions like this', 'no more questions like this')
+    """
+    if not questions:
+        return "no more questions like this"
+    return f"about {questions:,} more question{'' if questions == 1 else 's'} like this"
 
 
 def round_number(largest: Fraction) -> Fraction:
@@ -185,7 +217,7 @@ def round_number(largest: Fraction) -> Fraction:
 
 
 def about(value: Fraction) -> str:
-    """A number for people, rounded down to two digits."""
+    """Write a number for people, rounded down to two digits."""
     if not value > 0:
         return "0"
     short = _TWO_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -70,7 +70,7 @@ class Loss:
         return None
 
     def _is_within(self, other: Loss) -> bool:
-        """Whether a guarantee of the same kind has no larger number."""
+        """True if a guarantee of the same kind has no larger number."""
         return type(self) is type(other) and all(
             mine <= theirs for mine, theirs in zip(self.numbers, other.numbers, strict=True)
         )
@@ -136,7 +136,7 @@ class PureDP(Loss):
         return ZCDP(_rho_of_pure_dp(self.epsilon))
 
     def to_approx_dp(self) -> ApproxDP:
-        """The same promise written as (epsilon, 0)."""
+        """Write the promise as (epsilon, 0)."""
         return ApproxDP(self.epsilon, 0)
 
     def to_gaussian_dp(self) -> GaussianDP:
@@ -579,7 +579,7 @@ _PARTS_KINDS = frozenset((PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, Ap
 
 
 def is_loss(value: object, *kinds: type[Loss]) -> TypeGuard[Loss]:
-    """Whether this is a loss of one of these kinds, or of any. Classes of others are none: they
+    """True if this is a loss of one of these kinds, or of any. Classes of others are none: they
     may say that they equal another loss, or that they are within a budget.
 
     >>> is_loss(PureDP(1)), is_loss(PureDP(1), ZCDP), is_loss(type("Mine", (PureDP,), {})(1))

@@ -43,7 +43,7 @@ def _read_loss(
 ) -> Fraction:
     exact = positive(exact_decimal(value, name), value, name)
     if exact.numerator > largest * exact.denominator and acknowledge != NOT_PRIVATE:
-        hint = f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}."
+        hint = f"A larger one needs acknowledge={NOT_PRIVATE!r}."
         raise ParameterError(name, f"at most {largest}", value, hint)
     return exact
 
@@ -150,6 +150,17 @@ class OneRow:
 
 
 Unit = Person | OneRow
+
+
+def protects(unit: Unit) -> str:
+    """State who is protected, for people to read.
+
+    >>> protects(Person("reader")), protects(OneRow())
+    ('each `reader`, with all of their rows', 'each row by itself')
+    """
+    if isinstance(unit, Person):
+        return f"each `{unit.column}`, with all of their rows"
+    return "each row by itself"
 
 
 def read_unit(unit: object) -> Unit:

@@ -33,15 +33,15 @@ from discreet.tables.items import require_number
 
 @question("best_price")
 class BestPrice(Question):
-    """Pick the one price that earns most. Everybody buys who would pay the price."""
+    """Pick the price that earns the most. Everybody who would pay the price buys."""
 
     column: ColumnName = parameter("How much each person would pay.", kw_only=False)
     prices: PublicPrices = parameter("The public prices to choose from.")
     epsilon: Epsilon = parameter()
     rule: PersonRule | None = parameter(WHICH_ROW, default=None)
     mechanism: MechanismName | None = parameter(
-        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
-        "exponential where squares do.",
+        "How to choose. By default: permute-and-flip if epsilons add up in the budget, else "
+        "exponential.",
         default=None,
     )
     where: RowCondition | None = parameter(default=None)

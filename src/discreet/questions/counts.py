@@ -45,17 +45,18 @@ class Counts(Question):
 
     column: ColumnName = parameter("The column whose values are counted.", kw_only=False)
     candidates: Candidates | None = parameter(
-        "The public labels to count; other values of the column do not count.", default=None
+        "The public labels to count. Other values of the column do not count.", default=None
     )
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "A small one, such as 1e-6, makes the counts ({epsilon}, {delta})-private by themselves, "
-        "with Gaussian noise. A budget with a delta, or in rho, pays for such noise without one.",
+        "A small delta, such as 1e-6, makes the counts ({epsilon}, {delta})-private by "
+        "themselves, with Gaussian noise. A budget with a delta, or in rho, pays for such noise "
+        "without it.",
         default=0,
     )
     items_per_person: WholeNumber | None = parameter(
-        "How many of the candidates count for one person, drawn at random where there are more; "
-        "the fewer, the less noise.",
+        "How many of the candidates count for one person; if a person has more, they are drawn at "
+        "random. The fewer, the less noise.",
         default=None,
     )
     by: GroupColumn | None = parameter(default=None)
@@ -100,7 +101,7 @@ class Counts(Question):
 
 @question("count")
 class Count(Question):
-    """Count the people of a table, with noise; or its rows, where each is protected alone.
+    """Count the people in a table, or its rows if each is protected by itself, with noise.
 
     With a condition, those who have such a row.
     """

@@ -71,9 +71,9 @@ Norm = Annotated[
     Slot[Number, Fraction],
     Exact(
         help=(
-            "A public length, after centering and scaling. A longer vector of a person is "
-            "shortened to it. A cell, and the sum of a person, beyond about 1,000 times the norm "
-            "counts as that much."
+            "The largest length of a person's vector, after centering and scaling; public. A "
+            "longer one is shortened to it. A cell, or a person's sum, beyond about 1,000 times "
+            "the norm counts as that much."
         )
     ),
 ]
@@ -81,7 +81,7 @@ Centers = Annotated[
     _ScaleNumbers,
     PerColumn(
         help=(
-            "Public: what is subtracted from each cell. One number for all columns, or a list "
+            "A public number that is subtracted from each cell: one for all columns, or a list "
             "with one for each."
         )
     ),
@@ -90,30 +90,29 @@ Scales = Annotated[
     _ScaleNumbers,
     PerColumn(
         help=(
-            "Public: what each cell is then divided by. One number for all columns, or a list "
+            "A public number that each cell is then divided by: one for all columns, or a list "
             "with one for each."
         )
     ),
 ]
 Steps = Annotated[
     Slot[Number | Sequence[Number], "Fraction | tuple[Fraction, ...]"],
-    PerColumn(help="Of the grid that the answer is on, for all columns or for each; public."),
+    PerColumn(
+        help="The step of the grid that the answer is on, for all columns or for each; public."
+    ),
 ]
 PairList = Annotated[
     Slot[Sequence[tuple[Number, Number]], tuple[tuple[Fraction, Fraction], ...]], Pairs()
 ]
 ClassPair = Annotated[tuple[Any, Any], TwoLabels()]
 _RULE = (
-    "Whether the rows of a person are added up (sum) or averaged (mean). There is no default "
-    "where a person can have several rows."
+    "How the rows of a person are combined: added up (sum) or averaged (mean). There is no "
+    "default if a person can have several rows."
 )
-_RIDGE = "Draws coefficients to 0: without data each would be about 1 / sqrt of this."
-_INTERCEPT = (
-    "Add a last coefficient that is the same in every row. It is a column of ones, which counts "
-    "for {norm}, too."
-)
-_RHO = "In place of {epsilon}, the loss as zero-concentrated privacy. It needs {ridge}."
-_NOT_OVER_HTTP = "A manifest does not publish the bounds, centers and scales that a model needs."
+_RIDGE = "Pulls coefficients toward 0: without data, each would be about 1 / sqrt of this."
+_INTERCEPT = "Add a constant as the last coefficient: a column of ones, which counts toward {norm}."
+_RHO = "Instead of {epsilon}: the loss as zero-concentrated privacy. It needs {ridge}."
+_NOT_OVER_HTTP = "Manifests cannot publish the bounds, centers and scales that a model needs."
 
 
 @question("fit_subspace")
@@ -179,7 +178,7 @@ class FitCovariance(Question):
     epsilon: Epsilon = parameter()
     norm: Norm = parameter()
     k: WholeNumber | None = parameter(
-        "How many directions; left out, as many as there are columns.", default=None
+        "How many directions; by default, as many as there are columns.", default=None
     )
     center: Centers = parameter(default=None)
     scale: Scales = parameter(default=None)
@@ -208,10 +207,12 @@ class FitLinear(Question):
     not_over_http = _NOT_OVER_HTTP
 
     columns: Columns = parameter(kw_only=False)
-    target: ColumnName = parameter("The column that is predicted.", kw_only=False)
-    bounds: Bounds = parameter("Of {target}, public; what is outside counts as the nearest.")
+    target: ColumnName = parameter("The column to predict.", kw_only=False)
+    bounds: Bounds = parameter(
+        "The public bounds of {target}. Values outside count as the nearest bound."
+    )
     norm: Norm = parameter()
-    radius: Amount = parameter("How long the vector of coefficients can be; public.")
+    radius: Amount = parameter("The largest length of the vector of coefficients; public.")
     epsilon: EpsilonOrNone = parameter(default=None)
     rho: AmountOrNone = parameter(_RHO, default=None)
     ridge: Amount = parameter(_RIDGE, default=0)
@@ -261,11 +262,12 @@ class FitLogistic(Question):
     label: ColumnName = parameter("The column with the two classes.", kw_only=False)
     norm: Norm = parameter()
     classes: ClassPair = parameter(
-        "The label that a negative score stands for, and the one of a positive score; public."
+        "The two public labels: first the one for negative scores, then the one for positive "
+        "scores."
     )
     radius: AmountOrNone = parameter(
-        "How long the vector of coefficients can be; public. With {rho} it follows from {ridge} "
-        "if it is left out.",
+        "The largest length of the vector of coefficients; public. With {rho}, it follows from "
+        "{ridge} by default.",
         default=None,
     )
     epsilon: EpsilonOrNone = parameter(default=None)
@@ -312,7 +314,7 @@ class FitDeepest(Question):
 
     columns: Columns = parameter(kw_only=False)
     bounds: PairList = parameter(
-        "A pair for each column: what is beyond counts as the nearest; public."
+        "A pair of public bounds for each column. Values outside count as the nearest bound."
     )
     step: Steps = parameter()
     epsilon: Epsilon = parameter()

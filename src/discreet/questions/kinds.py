@@ -490,7 +490,7 @@ def _label_as_json(label: Any) -> Any:
         return label
     if type(label) in _WRITTEN:
         return {type(label).__name__: _WRITTEN[type(label)][0](label)}
-    raise TypeError(f"a label of the type {type(label).__name__} cannot be written as JSON")
+    raise TypeError(f"a label of type {type(label).__name__} cannot be written as JSON")
 
 
 def _label_of_json(label: Any) -> Any:
@@ -548,8 +548,8 @@ def exact_price(price: Any) -> Fraction:
 
 
 WHICH_ROW = (
-    "Which of several rows of one person counts: the largest value or the smallest. There is no "
-    "default where a person can have several rows."
+    "Which row counts if a person has several: the one with the largest value or the "
+    "smallest. There is no default if a person can have several rows."
 )
 """The help of `rule`."""
 _COLUMNS = "Only the manifest may name columns."
@@ -559,8 +559,8 @@ GroupColumn = Annotated[
     str,
     Column(
         help=(
-            "One answer for each group of this column, for the price of one. Who has rows in "
-            "several of the groups counts in the one that is listed first, and nowhere else."
+            "One answer for each group of this column, for the price of one. A person with rows "
+            "in several groups counts only in the one that is listed first."
         ),
         not_over_http=_COLUMNS,
     ),
@@ -573,7 +573,7 @@ RowCondition = Annotated[
     Where | Mapping[str, Any],
     Rows(
         help="Which rows count, as in \"age >= 30 and role = 'nurse'\".",
-        not_over_http="The service has conditions of its own, on columns that the manifest names.",
+        not_over_http="The service has its own conditions, on columns that the manifest names.",
     ),
 ]
 Separator = Annotated[
@@ -581,8 +581,8 @@ Separator = Annotated[
     Text(
         reads=read_split,
         help=(
-            "Where a cell is text that lists several items, as in 'Ada; Bob', what is between "
-            "them. A column of lists needs no such character."
+            "The character between items, if a cell is text that lists several, as in 'Ada; Bob'. "
+            "A column of lists needs none."
         ),
         metavar="CHARACTER",
     ),
@@ -612,7 +612,7 @@ Shares = Annotated[
     Numbers(
         reads=_read_shares,
         metavar="SHARES",
-        rule="shares with commas between them, such as 0.25,0.5,0.75",
+        rule="shares separated by commas, such as 0.25,0.5,0.75",
     ),
 ]
 Bounds = Annotated[
@@ -632,8 +632,8 @@ PointNumbers = Annotated[
     Slot[Sequence[Number] | None, tuple[Fraction, ...] | None],
     Numbers(
         reads=_read_points,
-        help="In place of {bounds} and {step}: a list of public points, ascending.",
-        rule="ascending numbers with commas between them, such as 0,10,50,200",
+        help="Instead of {bounds} and {step}: a list of public points in ascending order.",
+        rule="ascending numbers separated by commas, such as 0,10,50,200",
     ),
 ]
 PublicPrices = Annotated[Sequence[Number], Prices()]
@@ -641,8 +641,8 @@ RowsPerPerson = Annotated[
     int,
     Whole(
         help=(
-            "In place of {rule}, a quantile over rows: how many rows of each person count at most, "
-            "drawn at random where there are more. The noise grows in proportion."
+            "Instead of {rule}, for a quantile over rows: how many rows of each person count at "
+            "most; if a person has more, they are drawn at random. The noise grows in proportion."
         )
     ),
 ]

@@ -52,17 +52,17 @@ class Mode(Question):
 
     column: ColumnName = parameter("The column whose values are compared.", kw_only=False)
     candidates: CandidatesOrTable | None = parameter(
-        "The public labels to choose from; other values of the column do not count.",
+        "The public labels to choose from. Other values of the column do not count.",
         default=None,
     )
     epsilon: Epsilon = parameter()
     mechanism: MechanismName | None = parameter(
-        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
-        "exponential where squares do.",
+        "How to choose. By default: permute-and-flip if epsilons add up in the budget, else "
+        "exponential.",
         default=None,
     )
     with_counts: bool = parameter(
-        "Also say how many people have the value, with noise; {epsilon} pays for both.",
+        "Also count the people who have the value, with noise; {epsilon} pays for both.",
         default=False,
     )
     by: GroupColumn | None = parameter(default=None)
@@ -70,8 +70,7 @@ class Mode(Question):
     where: RowCondition | None = parameter(default=None)
     split: Separator | None = parameter(default=None)
     with_gap: bool = parameter(
-        "Also say by how many people the winner won, with noise. Not with groups: it is one "
-        "number.",
+        "Also show by how many people the winner won, with noise. Not possible with groups.",
         default=False,
     )
 
@@ -80,11 +79,11 @@ class Mode(Question):
         if not self.with_gap:
             return
         if self.with_counts:
-            rule = "left out where counts are asked for"
+            rule = "left out if you ask for counts"
             raise ParameterError("with_gap", rule, self.with_gap)
         if self.by is not None:
             # a release has one gap, which would be that of the first group
-            rule = "left out where there are groups"
+            rule = "left out if there are groups"
             raise ParameterError("with_gap", rule, self.with_gap)
         if isinstance(self.candidates, PublicTable):
             raise ParameterError("with_gap", "False for a PublicTable", self.with_gap)
@@ -125,7 +124,7 @@ class Mode(Question):
         # docs/proofs/histograms.md#counts-of-what-was-picked
         noise = half.noise_for_counts(1, items_per_person=1)
         if noise is None:
-            raise ParameterError("epsilon", "larger, to pay for a count, too", self.epsilon)
+            raise ParameterError("epsilon", "larger, to also pay for a count", self.epsilon)
         return CountedSelection(picked=self._made(half), noise=noise)
 
     def _plain(self, inquiry: Inquiry, items: Items, labels: Sequence[Any]) -> Prepared:

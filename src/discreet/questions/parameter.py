@@ -49,12 +49,12 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
+        """True if it must be given."""
         return self.default is MISSING
 
     @property
     def optional(self) -> bool:
-        """Whether None stands for a parameter that was left out."""
+        """True if None stands for a parameter that was left out."""
         return self.default is None
 
     def help_in(self, spell: Spelling) -> str:

@@ -1,4 +1,4 @@
-"""What a session says beforehand: the price of a question, and a description of itself."""
+"""Prices of questions, and the description of a session."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.accuracy import Accuracy
-from discreet.privacy.cost import Amount, Cost
+from discreet.privacy.cost import Amount, Cost, in_words, more_like_this
 from discreet.privacy.loss import Loss
-from discreet.privacy.parameters import Unit
+from discreet.privacy.parameters import Unit, protects
 from discreet.questions.runner import QuestionRunner
 from discreet.rendering.picture import Picture
 from discreet.tables.inquiry import Prepared
@@ -18,14 +18,14 @@ from discreet.tables.payment import amount_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a question would cost. Nothing was charged, and no row was read.
+    """The price of a question. Nothing was charged, and no row was read.
 
     cost: its loss, and the parts that it is made of.
     amount: what it takes from the budget, in the unit of what is left.
-    fits: whether it would be answered now.
-    answered: whether it was answered before, so that it costs nothing.
+    fits: True if it would be answered now.
+    answered: True if it was answered before, so that it costs nothing.
     questions_left: how many more like it would fit after it.
-    accuracy: how far off the answer can be, with 95 %; the same for every table.
+    accuracy: how far off the answer can be, with 95% confidence; the same for every table.
     """
 
     cost: Cost
@@ -39,16 +39,19 @@ class Price:
         from discreet.rendering.html import card, facts
 
         rows = [
-            ("costs", f"{self.amount}" if not self.answered else "nothing: it was answered before"),
+            (
+                "costs",
+                f"{self.amount}" if not self.answered else "nothing: you have the answer already",
+            ),
             ("fits", "yes" if self.fits else "no"),
-            ("then left", f"{self.questions_left:,} more like it"),
+            ("left after it", more_like_this(self.questions_left)),
             ("accuracy", "" if self.accuracy is None else self.accuracy.sentence),
         ]
         return card("Price of a question", facts(rows))
 
 
 def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) -> Price:
-    """What a question would cost, and whether it fits."""
+    """The price of a question, and whether it fits."""
     cost, budget = prepared.cost, runner.budget
     left = budget.questions_left(cost)
     answered = not fresh and runner.is_kept(prepared)
@@ -65,11 +68,11 @@ def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPrice:
-    """What a list of questions would cost. Nothing was charged, and no row was read.
+    """The price of a list of questions. Nothing was charged, and no row was read.
 
     amount: what they take from the budget together, in the unit of what is left.
-    fits: whether all of them would be answered now.
-    prices: of each question. It fits if it does after those before it.
+    fits: True if all of them would be answered now.
+    prices: the price of each question. It fits if it does after those before it.
     """
 
     amount: Amount
@@ -80,7 +83,7 @@ class ListPrice:
 def price_of_list(
     runner: QuestionRunner, every: Sequence[Prepared], fresh: bool = False
 ) -> ListPrice:
-    """What questions would cost that are asked as one list, and which of them fit."""
+    """The price of questions that are asked as one list, and which of them fit."""
     once = {prepared.name: prepared for prepared in every}
     unpaid = [each for each in once.values() if fresh or not runner.is_kept(each)]
     costs = [prepared.cost for prepared in unpaid]
@@ -98,7 +101,7 @@ def price_of_list(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionDescription:
-    """What a session is about, what it has spent and what is left. It prints as a short text."""
+    """Facts about a session: whom it protects, what was spent and what is left. Prints as text."""
 
     unit: Unit
     budget: Loss
@@ -114,18 +117,21 @@ class SessionDescription:
     def _rows(self) -> list[tuple[str, str]]:
         asked = f"{self.questions} question{'' if self.questions == 1 else 's'}"
         return [
-            ("protects", repr(self.unit)),
-            ("budget", repr(self.budget)),
-            ("spent", f"{self.spent} in {asked}"),
-            ("remaining", f"{self.remaining}: {self.room}"),
+            ("protects", protects(self.unit)),
+            ("budget", in_words(self.budget)),
+            ("spent", f"{asked} ({self.spent})"),
+            ("remaining", f"{self.room} ({self.remaining})"),
             ("columns", self._named_columns()),
             ("numbers", "cells that are not numbers count as empty"),
-            ("groups", "with by=, a person counts in the first listed group only"),
+            (
+                "groups",
+                "with by=, a person counts in the first listed group only",
+            ),
         ]
 
     def _named_columns(self) -> str:
         if not self.columns:
-            return "any key of the JSON lines is accepted; JsonFile(columns=[...]) declares them"
+            return "any key of the JSON lines; JsonFile(columns=[...]) declares them"
         return ", ".join(f"{name} ({kind})" for name, kind in self.columns.items())
 
     def plot(self) -> Picture:
@@ -133,8 +139,8 @@ class SessionDescription:
         from discreet.rendering.charts import meter
 
         spent, left = float(self.spent), float(self.remaining)
-        notes = [f"{self.spent} spent, {self.remaining} left: {self.room}"]
-        return meter(spent, spent + left, title=f"Budget {self.budget!r}", notes=notes)
+        notes = [f"Spent: {self.spent}. Left: {self.room}."]
+        return meter(spent, spent + left, title=f"Budget: {in_words(self.budget)}", notes=notes)
 
     def _repr_html_(self) -> str:
         from discreet.rendering.html import card, facts

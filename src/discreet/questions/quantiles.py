@@ -36,7 +36,10 @@ from discreet.tables.counting import count_ranks
 from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import require_number
 
-_GRID = "The smallest and the largest point of a public grid. Values outside count as the nearest."
+_GRID = (
+    "The smallest and the largest point of a public grid. Values outside count as the nearest "
+    "point."
+)
 
 
 @question("quantile")
@@ -57,8 +60,8 @@ class Quantile(Question):
     rule: PersonRule | None = parameter(WHICH_ROW, default=None)
     rows_per_person: RowsPerPerson | None = parameter(default=None)
     mechanism: PickName | None = parameter(
-        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
-        "exponential where squares do.",
+        "How to choose. By default: permute-and-flip if epsilons add up in the budget, else "
+        "exponential.",
         default=None,
     )
     where: RowCondition | None = parameter(default=None)
@@ -96,18 +99,18 @@ class Quantiles(Question):
     """Pick several quantiles for one price, in ascending order."""
 
     column: ColumnName = parameter("The column of numbers.", kw_only=False)
-    q: Shares = parameter("The shares, ascending: 0.25, 0.5 and 0.75, say.")
+    q: Shares = parameter("The shares in ascending order, such as 0.25, 0.5 and 0.75.")
     bounds: Bounds = parameter(_GRID, default=None)
     step: Step = parameter(default=None)
     points: PointNumbers = parameter(default=None)
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that pure privacy fails. A small one, such as 1e-6, makes many quantiles "
+        "The chance that pure privacy fails. A small delta, such as 1e-6, makes many quantiles "
         "better.",
         default=0,
     )
     method: QuantileMethod = parameter(
-        "How to pick: auto is recursive. Not joint where many people have the same value.",
+        "How to pick: auto means recursive. Avoid joint if many people have the same value.",
         default="auto",
     )
     rule: PersonRule | None = parameter(WHICH_ROW, default=None)

@@ -107,7 +107,7 @@ class Question(_HowToAsk):
 
     @property
     def ballots(self) -> bool:
-        """Whether a cell of its columns may hold several items."""
+        """True if a cell of its columns may hold several items."""
         return "split" in self.takes and getattr(self, "split", None) is None
 
     def rows(self) -> tuple[Any, str | None, Sequence[Any] | None]:
@@ -218,7 +218,7 @@ class Question(_HowToAsk):
         known = {each.name: each for each in cls.parameters}
         with called_as(cls.__name__, cls.takes):
             for name in sorted(given.keys() - known.keys()):
-                rule = f"left out: {cls.name} has only {', '.join(known)}"
+                rule = f"left out, because {cls.name} has only {', '.join(known)}"
                 hint = _nearest(name, list(known))
                 raise ParameterError(name, rule, given[name], hint)
             for name, each in known.items():
@@ -229,8 +229,8 @@ class Question(_HowToAsk):
 
 def left_out(name: str) -> ParameterError:
     """The refusal of a question without a parameter that is no public fact either."""
-    hint = "Or say it once for all questions, as a public fact of the column."
-    return ParameterTypeError(name, "given, or a public fact of the column", None, hint)
+    hint = "You can also give it once for all questions, as a public fact of the column."
+    return ParameterTypeError(name, "given, here or as a public fact of the column", None, hint)
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -26,7 +26,7 @@ _EXAMPLE = "Such as {'role': ['nurse', 'pilot'], 'age': {'at_least': 18}}."
 
 
 def is_filter(value: object) -> bool:
-    """Whether a value is a filter: a mapping, or the list that a service writes."""
+    """True if a value is a filter: a mapping, or the list that a service writes."""
     return isinstance(value, Mapping) or (
         isinstance(value, (list, tuple))
         and all(isinstance(each, Mapping) and isinstance(each.get("column"), str) for each in value)

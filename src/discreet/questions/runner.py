@@ -51,8 +51,8 @@ _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
 
 _COPIED = (
-    "A Session is one budget, and a copy would be a second one. Open a session in each process, "
-    "with a Ledger that they share."
+    "A Session cannot be copied or pickled: a copy would be a second budget. Open a session "
+    "in each process, with a Ledger that they share."
 )
 
 
@@ -194,9 +194,9 @@ class QuestionRunner:
         costs = [prepared.cost for prepared in unpaid]
         if not self.budget.allows(*costs):
             raise BudgetExceededError(
-                f"All of these questions cost {amount_of(self.budget, *costs)} together, and the "
-                f"budget has {self.budget.room()}. Nothing was charged. Ask fewer of them, or "
-                "with smaller epsilons."
+                f"These questions cost {amount_of(self.budget, *costs)} together, but your budget "
+                f"has room for {self.budget.room()}. Nothing was charged. Ask fewer of them, "
+                "or with smaller epsilons."
             )
 
     def _require_none_lost(self, unpaid: Sequence[Prepared]) -> None:
@@ -206,9 +206,9 @@ class QuestionRunner:
                 assert prepared.line is not None
                 about = "" if prepared.line.column is None else f" about {prepared.line.column!r}"
                 raise ReservationLostError(
-                    f"The question {prepared.line.what!r}{about} was charged before, and its "
-                    "answer was lost. Nothing was charged now. Ask with again=True (the shell: "
-                    "--again) to pay once more for what was lost, and for nothing else twice."
+                    f"The question {prepared.line.what!r}{about} was charged before, but its "
+                    "answer was lost. Nothing was charged now. To pay again for this question "
+                    "only, ask with again=True (in the shell: --again)."
                 )
 
     def _ready(self, question: Question, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
@@ -346,7 +346,7 @@ class QuestionRunner:
         )
 
     def is_kept(self, prepared: Prepared) -> bool:
-        """Whether its answer is there for nothing: here, or where the budget is."""
+        """True if its answer is there for nothing: here, or where the budget is."""
         return prepared.name in self._answers or self.budget.has_answer(prepared.name)
 
     def charge(self, loss: Loss, what: str) -> None:
@@ -389,8 +389,11 @@ def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -
     except Exception:
         # raised out here, without the words of the database
         pass
-    rule, hint = "one of which the database can answer this", "Ask again later, or about another."
-    raise ParameterError("table", rule, Hidden("one of which it cannot"), hint)
+    rule, hint = (
+        "one about which the database can answer this",
+        "Ask again later, or about another.",
+    )
+    raise ParameterError("table", rule, Hidden("one about which it cannot"), hint)
 
 
 def _both(one: Condition | None, other: Condition | None) -> Condition | None:

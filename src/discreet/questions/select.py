@@ -57,35 +57,35 @@ class Select(Question):
         added in integers that cannot overflow.
     """
 
-    not_over_http = "A score is a function of the caller's own."
+    not_over_http = "Its score is a Python function."
 
     candidates: Candidates = parameter("The public labels to choose from.")
     score: Score = parameter(
-        "From a candidate to what its score adds up to: discreet.total(column, bounds=, step=) or "
-        "discreet.row_count(most=), each with its own where. Their bounds say how far one person "
-        "can move the score, and are enforced. A Narwhals expression is taken where it is such a "
-        "sum, as (nw.col('teacher') == teacher).sum(); then say how far one person can move it, "
-        "which is enforced, too: {sensitivity}, with {monotonic}, or {score_range}."
+        "A function from a candidate to its score: discreet.total(column, bounds=, step=) or "
+        "discreet.row_count(most=), each with its own where. Their bounds limit how far one "
+        "person can move the score, and are enforced. A Narwhals expression also works if it is "
+        "such a sum, as in (nw.col('teacher') == teacher).sum(). Then give {sensitivity}, with "
+        "{monotonic}, or {score_range}: how far one person can move it, which is enforced as well."
     )
     epsilon: Epsilon = parameter()
     sensitivity: ScoreAmount = parameter(
         "How far one person can move the score of a Narwhals expression.", default=None
     )
     monotonic: bool = parameter(
-        "Whether one person more moves all scores in the same direction, if at all.",
+        "True if one more person moves all scores in the same direction, if at all.",
         default=False,
     )
     score_range: ScoreAmount = parameter(
-        "In place of {sensitivity} and {monotonic}: how far one person can move two scores apart.",
+        "Instead of {sensitivity} and {monotonic}: how far one person can move two scores apart.",
         default=None,
     )
     mechanism: MechanismName | None = parameter(
-        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
-        "exponential where squares do.",
+        "How to choose. By default: permute-and-flip if epsilons add up in the budget, else "
+        "exponential.",
         default=None,
     )
     objective: Objective = parameter(
-        "Whether the largest score or the smallest is the best.", default="max"
+        "Which score is the best: the largest or the smallest.", default="max"
     )
     where: RowCondition | None = parameter(default=None)
 
@@ -188,10 +188,8 @@ def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) ->
 
 def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
     if any(each.persons is None for each in totals):
-        hint = "Or use discreet.total or discreet.row_count, which have bounds of their own."
+        hint = "Or use discreet.total or discreet.row_count, which have their own bounds."
         raise ParameterTypeError("sensitivity", "given", None, hint)
     if monotonic:
-        raise ParameterError(
-            "monotonic", "left out where the scores have bounds of their own", True
-        )
+        raise ParameterError("monotonic", "left out if the scores have their own bounds", True)
     return totals

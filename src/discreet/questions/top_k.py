@@ -55,28 +55,28 @@ class TopK(Question):
     k: WholeNumber = parameter("How many values to pick.")
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that pure privacy fails, such as 1e-6. An unknown domain needs one. With "
-        "public candidates it makes the list ({epsilon}, {delta})-private by itself; in a budget "
-        "with a delta leave it out.",
+        "The chance that pure privacy fails, such as 1e-6. Without public candidates, it is "
+        "required. With them, it makes the list ({epsilon}, {delta})-private by itself; leave it "
+        "out if the budget has a delta.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
     limit: WholeNumber | None = parameter(
-        "Without public candidates: how many of the most frequent values take part, say ten "
+        "Without public candidates: how many of the most frequent values take part, such as ten "
         "times {k}.",
         default=None,
     )
     items_per_person: WholeNumber | None = parameter(
-        "How many different values of one person count, drawn at random where there are more. "
-        "With a small number, noise on all counts makes far better lists, and gives the counts.",
+        "How many different values of one person count; if a person has more, they are drawn at "
+        "random. A small number makes far better lists, with counts.",
         default=None,
     )
     method: TopKMethod = parameter(
-        "How to pick: auto takes what is best for the other parameters and the budget.",
+        "How to pick: auto takes the best method for the other parameters and the budget.",
         default="auto",
     )
     with_counts: bool = parameter(
-        "Also say how many people have each value, with noise; {epsilon} pays for both.",
+        "Also count the people who have each value, with noise; {epsilon} pays for both.",
         default=False,
     )
     by: GroupColumn | None = parameter(default=None)
@@ -87,7 +87,7 @@ class TopK(Question):
     def check(self) -> None:
         require_both(self.by, self.groups)
         if self.candidates is not None and self.limit is not None:
-            rule = "left out where there are candidates"
+            rule = "left out if there are candidates"
             raise ParameterError("limit", rule, self.limit)
 
     def filled(self, facts: Mapping[str, Any]) -> Self:

@@ -179,7 +179,7 @@ class LazyUniform:
         self._chance, self._known, self._prefix = chance, 0, 0
 
     def starts_below(self, first_word: int) -> bool:
-        """Whether the number is below first_word / 2**64; draws the first 64 bits. Ask
+        """True if the number is below first_word / 2**64; draws the first 64 bits. Ask
         before anything else.
         """
         self._prefix, self._known = self._chance.draw(_WORD), _WORD

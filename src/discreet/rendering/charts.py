@@ -129,7 +129,7 @@ def meter(spent: float, total: float, *, title: str, notes: Sequence[str] = ()) 
     share = 0.0 if total <= 0 else min(1.0, max(0.0, spent / total))
     top, room = _MARGIN + _TITLE + 16, _WIDE - 2 * _MARGIN
     below = notes_below(notes, top + 26)
-    percent = f"{100 * share:.0f} % spent"
+    percent = f"{100 * share:.0f}% spent"
     return Picture(
         width=_WIDE,
         height=top + 26 + 19 * len(below) + _MARGIN,

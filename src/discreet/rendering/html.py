@@ -127,18 +127,19 @@ def answer_table(
 
     >>> answer_table(["a", "b"], (41, 38), {})
     (['', 'name', 'count'], [[1, 'a', 41], [2, 'b', 38]])
-    >>> answer_table([("north", "a")], None, {"by": "region"})
-    (['region', 'name'], [['north', 'a']])
+    >>> answer_table([("north", "a")], None, {"by": "region", "column": "pet"})
+    (['region', 'pet'], [['north', 'a']])
     >>> answer_table(["a", "b"], (38, 41), {"what": "counts"})
     (['name', 'count'], [['a', 38], ['b', 41]])
     >>> answer_table([29, 43], None, {"what": "quantiles", "q": ["1/4", "1/2"]})
     (['share', 'value'], [[0.25, 29], [0.5, 43]])
     """
+    name = str(asked.get("column", "name"))
     if "by" in asked and isinstance(value, list):
         rows = [[group, *row[1:]] for group, row in _grouped(value, counts)]
         more = [] if counts is None else [""]
         rows += [[group, "nothing", *more] for group, named in value if named == []]
-        return [str(asked["by"]), "name", *(["count"] if counts is not None else [])], rows
+        return [str(asked["by"]), name, *(["count"] if counts is not None else [])], rows
     if not isinstance(value, list):
         shown = "nothing" if value is None else value
         # if the question was `count`, the count is the answer itself
@@ -148,12 +149,12 @@ def answer_table(
     if isinstance(shares, list) and len(shares) == len(value):
         pairs = zip(shares, value, strict=True)
         return ["share", "value"], [[float(Fraction(share)), number] for share, number in pairs]
-    rows, header = _listed(value, counts), ["", "name", "count"] if counts is not None else []
+    rows, header = _listed(value, counts), ["", name, "count"] if counts is not None else []
     return (header, rows) if is_ranked(asked) else (header[1:], [row[1:] for row in rows])
 
 
 def is_ranked(asked: Mapping[str, Any]) -> bool:
-    """Whether the order of a list is part of the answer: not that of a histogram, whose order is
+    """True if the order of a list is part of the answer: not that of a histogram, whose order is
     that of its candidates, nor of groups.
     """
     return asked.get("what") != "counts" and "by" not in asked

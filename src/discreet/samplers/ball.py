@@ -57,7 +57,7 @@ class Ellipsoid:
         return inside, found >= (radius + error) ** 2 * slack
 
     def encloses(self, point: arb_mat) -> bool | None:
-        """Whether a point is inside, if that is certain."""
+        """True if a point is inside, if that is certain."""
         place = square(self.whitening) * (point - column(self.center))
         return less(_squares(place.entries()), arb(self.square))
 
@@ -171,7 +171,7 @@ class BallSampler:
         )
 
     def is_in_part(self, number: int, point: arb_mat) -> bool | None:
-        """Whether a point is in the ball and in the part of the shell, if that is certain."""
+        """True if a point is in the ball and in the part of the shell, if that is certain."""
         shell = self._shells[number]
         within = [less(_squares(point.entries()), ball(self._target.radius) ** 2)]
         if shell.region is not None:
@@ -250,7 +250,7 @@ class _Batch:
             self._keep, self._certain = found.keep, found.certain & certain & self._normals.certain
 
     def keeps(self, row: int) -> bool:
-        """Whether a proposal is kept."""
+        """True if a proposal is kept."""
         if self._certain[row]:
             return bool(self._keep[row])
         self._sampler.open += 1

@@ -75,7 +75,7 @@ class OrderedDistances(Distances, Protocol):
         """Numbers that order the candidates, and whether the smallest of them is the best."""
 
     def among(self, chosen: slice | NDArray[np.intp]) -> OrderedDistances:
-        """The same distances for some of the candidates only."""
+        """Keep the distances of some candidates only."""
 
     def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
         """How far each candidate of the second row is behind that of the first, which is
@@ -131,11 +131,11 @@ class ArrayDistances(ABC):
         return self._scores, self._smallest
 
     def among(self, chosen: slice | NDArray[np.intp]) -> Self:
-        """The same distances for some of the candidates only."""
+        """Keep the distances of some candidates only."""
         return self.of(self._scores[chosen])
 
     def of(self, scores: NDArray[Any]) -> Self:
-        """The same distances for these scores, which are some of the candidates'."""
+        """Compute the distances of these scores, which are those of some candidates."""
         return type(self)(
             scores,
             self._best,
@@ -288,7 +288,7 @@ class RationalDistances:
         return np.array([places[score] for score in self._scores]), self._smallest
 
     def among(self, chosen: slice | NDArray[np.intp]) -> RationalDistances:
-        """The same distances for some of the candidates only."""
+        """Keep the distances of some candidates only."""
         part = copy(self)
         indices = np.arange(self.size)[chosen].tolist()
         part.size = len(indices)

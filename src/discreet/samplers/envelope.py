@@ -4,7 +4,7 @@ the ideal ones.
 Each candidate gets a *weight*, an integer number of 1/UNIT, with ``exp(-distance) <=
 weight / UNIT <= 1``. Weights come from the bits of a float32: taking an estimate of
 ``distance / ln 2 * 2^23`` from the bits of 1.0 gives the chord of 2^-z between whole z,
-which lies above the convex 2^-z by at most 6.2 %. No exponential is computed. What is
+which lies above the convex 2^-z by at most 6.2%. No exponential is computed. What is
 exact is the bookkeeping: a proposal comes with odds exactly proportional to the
 weights, and the sampler then keeps it with probability ``exp(-distance) * UNIT /
 weight``, which makes the ideal distribution again, to the last bit.
@@ -147,7 +147,7 @@ class Envelope:
         return self.unit
 
     def capped(self, cap: int) -> Envelope:
-        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only
+        """Cut all weights off at `cap`, in 1/UNIT. Looks again only
         at blocks whose sum the cap changes.
         """
         if not self._many_blocks:

@@ -68,7 +68,7 @@ class FoldedEnvelope(Envelope):
         return [(candidate, weight) if weight else None for candidate, weight in pairs]
 
     def capped(self, cap: int) -> Envelope:
-        """The same candidates with no weight above `cap`: for the few draws that need it."""
+        """Cut all weights off at `cap`, for the few draws that need it."""
         return Envelope(self.distances).capped(cap)
 
     def _table(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

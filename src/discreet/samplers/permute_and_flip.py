@@ -39,7 +39,7 @@ def draw_permute_and_flip(envelope: Proposals, chance: Chance) -> int:
 
 
 def stays_silent(rate: int, stretches: list[int], chance: Chance) -> bool:
-    """Whether a Poisson process of this rate has no ring in the time so far; updates
+    """True if a Poisson process of this rate has no ring in the time so far; updates
     what is known about that time.
 
     A stretch is the rate of its exponentially distributed length. A ring comes first

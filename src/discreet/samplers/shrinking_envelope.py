@@ -222,7 +222,7 @@ class ShrinkingEnvelope(Envelope):
 
 
 def best_of_rows(values: NDArray[Any], width: int, smallest: bool) -> NDArray[np.intp]:
-    """Of each `width` values in a row, the position of the best."""
+    """Positions of the best in each `width` consecutive values."""
     whole = values.size // width
     # copies an array that has gaps between its values
     table = values[: whole * width].reshape(whole, width)

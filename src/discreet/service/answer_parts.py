@@ -57,7 +57,7 @@ def part_of(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any]
 
 
 def is_as_accurate(part: Accuracy | None, wanted: Accuracy | None) -> bool:
-    """Whether two accuracies state the same, and the first promises no less. All lists
+    """True if two accuracies state the same, and the first promises no less. All lists
     of public candidates are compared place by place: their bounds hold in that sense.
     """
     if part is None or wanted is None:

@@ -201,7 +201,7 @@ class Answering:
     def _unforeseen(
         self, question: CheckedQuestion, error: Exception, attempt: Attempt
     ) -> RefusedError:
-        """The same of an error that nobody thought of. Before the charge no row was read, so
+        """Reply to an unforeseen error. Before the charge no row was read, so
         then it follows from the request, unless the ledger or the table cannot be used.
         """
         charged = attempt.number is not None

@@ -51,7 +51,7 @@ def described(name: str, dataset: Dataset) -> dict[str, Any]:
     return {
         "name": name,
         "title": dataset.title,
-        "unit": f"One person: all rows with the same {dataset.person}.",
+        "unit": f"Each person is protected, with all rows that have the same {dataset.person}.",
         "persons": dataset.persons,
         "as_of": dataset.as_of,
         "reply_after": float(dataset.reply_after),
@@ -139,7 +139,7 @@ async def budget(call: Call) -> Response:
     found = await service.quickly(service.published.dataset, name, analyst)
     windows: list[str | None] = list(call.request.query_params.getlist("window")) or [None]
     if found.window is None and windows != [None]:
-        raise invalid("/window", "left out: this data set has no windows")
+        raise invalid("/window", "left out, because this data set has no windows")
     each = call.request.query_params.get("each")
     try:
         epsilon = None if each is None else read_number(each)
@@ -182,7 +182,9 @@ async def prices(call: Call) -> Response:
         until, shown = time.monotonic() + _LONGEST, []
         for number, each in enumerate(questions):
             if time.monotonic() > until:
-                raise invalid(f"/questions/{number}", "left out: prices of this request take long")
+                raise invalid(
+                    f"/questions/{number}", "left out, because prices of this request take long"
+                )
             shown.append(priced(service, each, analyst)[1])
         return {"prices": shown}
 
@@ -306,15 +308,17 @@ ENDPOINTS = (
         path="/v1/datasets",
         role="analyst",
         handler=datasets,
-        summary="The data sets with a share",
+        summary="List the data sets in which you have a share",
     ),
-    Endpoint(method="GET", path=_ONE, role="analyst", handler=dataset, summary="One data set"),
+    Endpoint(
+        method="GET", path=_ONE, role="analyst", handler=dataset, summary="Describe one data set"
+    ),
     Endpoint(
         method="GET",
         path=f"{_ONE}/budget",
         role="analyst",
         handler=budget,
-        summary="The own share",
+        summary="Show your own share",
         query=("each", "window"),
     ),
     Endpoint(
@@ -322,7 +326,7 @@ ENDPOINTS = (
         path=f"{_ONE}/prices",
         role="analyst",
         handler=prices,
-        summary="What questions would cost; free",
+        summary="Show what questions would cost (free)",
         body=QuestionsBody,
     ),
     Endpoint(
@@ -330,7 +334,7 @@ ENDPOINTS = (
         path=f"{_ONE}/previews",
         role="analyst",
         handler=previews,
-        summary="Made-up data, the real sampler; free",
+        summary="Simulate answers on made-up data (free)",
         body=PreviewBody,
     ),
     Endpoint(
@@ -347,7 +351,7 @@ ENDPOINTS = (
         path="/v1/answers",
         role="analyst",
         handler=answers,
-        summary="The own answers, newest first",
+        summary="List your own answers, newest first",
         query=("before", "limit"),
     ),
     Endpoint(
@@ -355,7 +359,7 @@ ENDPOINTS = (
         path="/v1/answers/{number}",
         role="analyst",
         handler=answer,
-        summary="One own answer",
+        summary="Show one of your own answers",
     ),
 )
 
@@ -377,7 +381,7 @@ def make_wish(service: Service, dataset: str, analyst: str, reason: str) -> Wish
     so that those of others are seen.
     """
     if service.store.open_wishes(dataset, analyst) >= _MOST_WISHES:
-        raise invalid("/reason", f"one of at most {_MOST_WISHES} wishes that are not decided yet")
+        raise invalid("/reason", f"one of at most {_MOST_WISHES} open requests")
     made = service.store.add_wish(dataset, analyst, reason)
     service.ledger.note({"wish": made.id, "analyst": analyst}, dataset=dataset)
     return made
@@ -405,6 +409,6 @@ WISHES = (
         path="/v1/wishes",
         role="anybody",
         handler=own_wishes,
-        summary="The own wishes; for a steward, all",
+        summary="List your own requests; a steward sees all",
     ),
 )

@@ -100,6 +100,6 @@ ENDPOINTS = (
         path="/v1/attempts/{id}",
         role="analyst",
         handler=attempt,
-        summary="What became of a question that was sent with Prefer: respond-async",
+        summary="Show the state of a question that was sent with Prefer: respond-async",
     ),
 )

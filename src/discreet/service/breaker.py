@@ -64,7 +64,7 @@ class Breaker:
         return self._store.failures(dataset) + self._unnoted[dataset]
 
     def is_closed(self, dataset: str) -> bool:
-        """Whether a data set is closed: too many questions failed, or it cannot be known
+        """True if a data set is closed: too many questions failed, or it cannot be known
         how many did.
         """
         return self._room(dataset) <= 0

@@ -171,7 +171,7 @@ def _asked_about(dataset: Dataset) -> set[str]:
 def _windows(dataset: Dataset, asked: Asked) -> tuple[str, ...]:
     if dataset.window is None:
         if asked.windows is not None:
-            raise invalid("/windows", "left out: this data set has no windows")
+            raise invalid("/windows", "left out, because this data set has no windows")
         return ()
     if asked.windows is None:
         raise invalid("/windows", f"a list of windows, each a {dataset.window.every}")

@@ -87,7 +87,7 @@ class _StrictReader(h11.Connection):
             used = before[: len(before) - len(self.trailing_data[0])]
             names = {name for name, _ in event.headers}
             if _OTHER_LINES.search(used) or {b"content-length", b"transfer-encoding"} <= names:
-                raise h11.RemoteProtocolError("another program may read this otherwise")
+                raise h11.RemoteProtocolError("other programs may read this differently")
         return event
 
 
@@ -121,7 +121,7 @@ class Connection(H11Protocol):
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether it is the client's turn: to write the rest of a request, or to read."""
+        """True if it is the client's turn: to write the rest of a request, or to read."""
         return self._timer is not None or self.conn.their_state is h11.SEND_BODY
 
     def belongs_to(self, name: str) -> None:
@@ -243,7 +243,7 @@ def tls_context(certificate: str, private_key: str | None) -> ssl.SSLContext:
 
 
 def _network(transport: asyncio.Transport) -> str:
-    """Whose connection it is, as far as an address tells: with version 6 of the protocol one
+    """Identify the owner of a connection by its address: with version 6 of the protocol one
     subscriber has 2^64 of them.
     """
     peer = transport.get_extra_info("peername")

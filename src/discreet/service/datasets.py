@@ -97,7 +97,7 @@ class Published:
         return found
 
     def is_at_hand(self, name: str, analyst: str) -> bool:
-        """Whether `dataset` finds the share in memory, without the ledger."""
+        """True if `dataset` finds the share in memory, without the ledger."""
         return (name, analyst) in self._shares
 
     def known(self, name: str) -> Dataset:
@@ -107,7 +107,7 @@ class Published:
         return self.manifest.datasets[name]
 
     def has_share(self, name: str, analyst: str) -> bool:
-        """Whether the ledger has a share of this analyst. A share may be closed, but
+        """True if the ledger has a share of this analyst. A share may be closed, but
         never disappears, so one that was seen once is remembered.
         """
         if (name, analyst) in self._shares:
@@ -127,7 +127,7 @@ class Published:
             raise invalid("/windows", error.rule) from None
 
     def state(self, name: str) -> str:
-        """Whether the data set's budget is open, or was closed for good. What is left of
+        """State of the data set's budget: open, or closed for good. What is left of
         it is not shown to analysts: it tells what others have asked.
         """
         return "open" if self.account(name, None).closed is None else "closed"
@@ -145,7 +145,7 @@ class Published:
         return min(_times_left(account, price.cost) for account in self.accounts(question, analyst))
 
     def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
-        """Whether a question fits the analyst's own share. What is left of the data set's
+        """True if a question fits the analyst's own share. What is left of the data set's
         budget does not matter here: prices are free, so many of them would tell what
         others have spent.
         """
@@ -259,14 +259,16 @@ class Published:
                 self._open_budget(name, dataset, analyst)
 
     def _is_closed(self, name: str, analyst: str | None) -> bool:
-        """Whether the ledger has this budget and it was closed there for good, which the
+        """True if the ledger has this budget and it was closed there for good, which the
         steward reads at the start.
         """
         found = self._found.get((name, analyst))
         if found is None or found.closed is None:
             return False
         said = _budget_of(name, analyst)
-        self.notes.append(f"{said} was closed for good in the ledger. The ledger counts.")
+        self.notes.append(
+            f"{said} was closed for good in the ledger, which overrides the manifest."
+        )
         return True
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
@@ -276,8 +278,8 @@ class Published:
         budget = said.loss if found is None else found.budget
         if found is not None and found.budget != said.loss:
             self.notes.append(
-                f"{_budget_of(name, analyst)} is {found.budget!r} in the ledger, and {said.loss!r} "
-                "in the manifest. The ledger counts."
+                f"{_budget_of(name, analyst)} is {found.budget!r} in the ledger and {said.loss!r} "
+                f"in the manifest. The ledger overrides the manifest."
             )
         try:
             self.ledger.open(name, budget=budget, analyst=analyst, **about)

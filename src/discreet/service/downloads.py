@@ -57,9 +57,9 @@ def counts_of(answer: Mapping[str, Any]) -> list[Any]:
 
 
 def total_of(answer: Mapping[str, Any]) -> str:
-    """How many people there are in all; nothing where the answer does not tell it."""
+    """How many people there are in all, in words; empty where the answer has no total."""
     counts = Release.from_json(json.dumps(answer["release"])).counts
-    return "" if counts is None else counts.told_total
+    return "" if counts is None else counts.total_sentence
 
 
 def _plain(label: Any) -> Any:

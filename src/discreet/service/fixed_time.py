@@ -131,7 +131,7 @@ class PacedLedger(Ledger):
         return self._store.holder()
 
     def is_alive(self, holder: str) -> bool:
-        """Whether the process of this name still uses the ledger."""
+        """True if the process of this name still uses the ledger."""
         return self._store.is_alive(holder)
 
     def left_behind(self, dataset: str, analyst: str, key: str) -> Charge | None:
@@ -147,7 +147,7 @@ class PacedLedger(Ledger):
         return charge
 
     def is_running(self, charge: Charge) -> bool:
-        """Whether a process still works on the answer to a charge."""
+        """True if a process still works on the answer to a charge."""
         if charge.settled or charge.lost:
             return False
         with self._reading() as rows:

@@ -267,17 +267,17 @@ class Manifest:
         if not _NAME.fullmatch(name):
             raise self.error(here, f"must be {NAME_RULE}")
         if dataset.person in dataset.column:
-            rule = "is the person: it cannot be asked for or filtered by"
+            rule = "is the person column, so nobody can ask about it or filter by it"
             raise self.error([*here, "column", dataset.person], rule)
         if dataset.window is not None and dataset.window.column == dataset.person:
-            rule = "is the person: it has no windows"
+            rule = "is the person column, so it cannot have windows"
             raise self.error([*here, "window", "column"], rule)
         for analyst in dataset.share:
             if not _NAME.fullmatch(analyst):
                 raise self.error([*here, "share", analyst], f"must be {NAME_RULE}")
         for what in dataset.ask:
             if what not in QUESTIONS or "column" in CLASSES[what].takes:
-                raise self.error([*here, "ask"], "must be questions about no column")
+                raise self.error([*here, "ask"], "must be questions that are not about a column")
         for column, said in dataset.column.items():
             self._check_column([*here, "column", column], said)
 
@@ -286,7 +286,9 @@ class Manifest:
             if what not in QUESTIONS:
                 raise self.error([*here, "ask"], f"must be among {', '.join(QUESTIONS)}")
             if "column" not in CLASSES[what].takes:
-                rule = f"has {what}, which is about no column: ask it of {'.'.join(here[:2])}"
+                rule = (
+                    f"has {what}, which is not about a column: list it under {'.'.join(here[:2])}"
+                )
                 raise self.error([*here, "ask"], rule)
             if CLASSES[what].needs_candidates and column.candidates is None:
                 raise self.error([*here, "ask"], f"has {what}, which needs candidates")
@@ -307,7 +309,7 @@ class Manifest:
         return labels
 
 
-_SAID = {"missing": "is missing", "extra_forbidden": "is not a word of a manifest"}
+_SAID = {"missing": "is missing", "extra_forbidden": "is not a known key of a manifest"}
 
 
 def line_number(text: str, path: Sequence[str]) -> int:

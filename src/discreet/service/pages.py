@@ -62,7 +62,7 @@ class Visit:
         return html(template, status, **said)
 
     def as_call(self) -> Call:
-        """The same request, as the API takes it."""
+        """Convert the request to one that the API takes."""
         return Call(self.service, self.request, self.caller, None)
 
 

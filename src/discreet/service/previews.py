@@ -33,8 +33,8 @@ class Simulation:
         about = float(self.right)
         names = "names are" if self.k > 1 else "name is"
         return (
-            f"At epsilon {_short(self.epsilon)}, about {about:.1f} of {self.k} {names} right "
-            f"for {persons:,} made-up persons."
+            f"With epsilon {_short(self.epsilon)}, about {about:.1f} of {self.k} {names} are "
+            f"right, for {persons:,} made-up people."
         )
 
 

@@ -51,10 +51,12 @@ class RefusedError(Exception):
         self.problem = problem
 
 
-UNAUTHORIZED = Problem(401, "key-needed", "Show a key that is valid.")
-NOT_FOUND = Problem(404, "not-found", "There is nothing here for you.")
-METHOD_NOT_ALLOWED = Problem(405, "method-not-allowed", "This address has no such method.")
-TOO_LARGE = Problem(413, "too-large", "A body has at most 64 KiB.")
+UNAUTHORIZED = Problem(401, "key-needed", "Send a valid key.")
+NOT_FOUND = Problem(404, "not-found", "Nothing here is available to your key.")
+METHOD_NOT_ALLOWED = Problem(
+    405, "method-not-allowed", "This address does not support that method."
+)
+TOO_LARGE = Problem(413, "too-large", "The body of a request may have at most 64 KiB.")
 TOO_SLOW = Problem(408, "too-slow", "The body did not arrive in time.")
 NOT_JSON = Problem(
     422,
@@ -62,40 +64,43 @@ NOT_JSON = Problem(
     "The body must be one JSON object, each name once, without NaN or Infinity, and numbers with a "
     'point as text: "0.1".',
 )
-WRONG_HOST = Problem(421, "wrong-host", "This server does not answer under that name.")
-FORGED = Problem(403, "form-expired", "The form is not from this page, or too old. Open it again.")
+WRONG_HOST = Problem(421, "wrong-host", "This server does not use that host name.")
+FORGED = Problem(
+    403, "form-expired", "This form is too old, or comes from another page. Open it again."
+)
 FAILED = Problem(
     503,
     "engine-failed",
-    "The question failed after it was paid for. What happened may depend on the data, so it is not "
-    "said here. The charge stays.",
+    "The question failed after it was paid for, and stays charged. The reason may depend on the "
+    "data, so it is not shown.",
 )
-UNAVAILABLE = Problem(503, "unavailable", "The service cannot answer now. Nothing is said here.")
-CLOSED = Problem(
-    503, "dataset-closed", "The data set is closed until its steward has looked after it."
-)
+UNAVAILABLE = Problem(503, "unavailable", "The service cannot answer now. Try again later.")
+CLOSED = Problem(503, "dataset-closed", "The data set is closed until its steward has checked it.")
 BUSY = Problem(
-    503, "busy", "Too many questions are on their way. Nothing was charged.", retry_after=2
+    503,
+    "busy",
+    "Too many questions are waiting. Nothing was charged: try again later.",
+    retry_after=2,
 )
 CERTIFYING = Problem(
     503,
     "being-certified",
-    "How many questions fit this budget is being computed, once. Nothing was changed: ask again "
-    "in a minute.",
+    "The service is still computing how many questions fit this budget. Nothing was changed: try "
+    "again in a minute.",
     retry_after=30,
 )
 LOST = Problem(
     409,
     "answer-lost",
-    'This question was paid for and its answer was lost. Ask with "again": true to pay again.',
+    'This question was paid for, but its answer was lost. To pay again, ask with "again": true.',
 )
 INTERRUPTED = Problem(
     503,
     "interrupted",
-    "The service was stopped before this question was paid for. Nothing was charged: ask it again.",
+    "The service stopped before this question was paid for. Nothing was charged: ask again.",
 )
 RUNNING = Problem(
-    409, "still-running", "The same question is being answered. Ask again later.", retry_after=2
+    409, "still-running", "This question is still being answered. Ask again later.", retry_after=2
 )
 BUDGET_CLOSED = Problem(
     403,
@@ -103,7 +108,7 @@ BUDGET_CLOSED = Problem(
     "This budget was closed for good. Answers that were kept can still be read.",
 )
 KEY_REUSED = Problem(
-    422, "key-reused", "This Idempotency-Key was used for another question. Take a new one."
+    422, "key-reused", "This Idempotency-Key was used for another question. Use a new one."
 )
 
 
@@ -115,13 +120,13 @@ def invalid(pointer: str, rule: str) -> RefusedError:
 
 def impossible(said: str) -> RefusedError:
     """The refusal of what the ledger does not let a steward do, in the ledger's words."""
-    return RefusedError(Problem(422, "invalid", "The ledger refuses.", {"detail": said}))
+    return RefusedError(Problem(422, "invalid", "The ledger refuses this.", {"detail": said}))
 
 
 def too_expensive(said: str) -> RefusedError:
     """The refusal of a question that does not fit the budget."""
     return RefusedError(
-        Problem(403, "budget-exceeded", "The question does not fit.", {"detail": said})
+        Problem(403, "budget-exceeded", "The question does not fit the budget.", {"detail": said})
     )
 
 
@@ -140,7 +145,7 @@ _RULES = {
     "string_too_long": "text of at most {max_length} characters",
     "string_too_short": "text of at least {min_length} characters",
     "string_type": "text",
-    "string_unicode": "text without half characters",
+    "string_unicode": "text without broken characters",
     "too_long": "a list of at most {max_length}",
     "too_short": "a list of at least {min_length}",
     "tuple_type": "a list",

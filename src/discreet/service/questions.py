@@ -114,12 +114,12 @@ class Asked(Strict):
 
     where: list[Where] = Field(default=[], max_length=20)
     windows: list[str] | None = Field(default=None, min_length=1, max_length=120)
-    fresh: bool = Field(default=False, description="Draw anew, and pay again.")
+    fresh: bool = Field(default=False, description="Draw anew and pay again.")
     again: bool = Field(default=False, description="Pay again for an answer that was lost.")
     or_stronger: bool = Field(
         default=False,
-        description="Take an answer of yours for nothing, or a part of it, that is at least as "
-        "accurate: the same question with a larger epsilon, a longer list, more quantiles.",
+        description="Reuse one of your answers for free if it, or a part of it, is at least as "
+        "accurate: the same question with a larger epsilon, a longer list or more quantiles.",
     )
 
 

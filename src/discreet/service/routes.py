@@ -77,12 +77,12 @@ class Endpoint:
 
     @property
     def takes_body(self) -> bool:
-        """Whether a body is read."""
+        """True if a body is read."""
         return self.body is not None or self.questions
 
 
 def admits(caller: Caller, role: Role) -> bool:
-    """Whether an address is for this caller. For others it does not exist."""
+    """True if an address is for this caller. For others it does not exist."""
     if role == "steward":
         return caller.is_steward
     return caller.is_analyst if role == "analyst" else True
@@ -98,7 +98,7 @@ def show_key(request: Request, caller: Caller) -> None:
 
 
 def is_whole(text: str, *, digits: int = 18) -> bool:
-    """Whether a text is a whole number of at most this many digits, as databases hold it."""
+    """True if a text is a whole number of at most this many digits, as databases hold it."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 

@@ -55,7 +55,7 @@ class Running:
         cannot be used.
         """
         if self.host not in _LOOPBACK and self.name is None:
-            hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
+            hint = "Give the host name with --behind-proxy, or a certificate with --host-name."
             raise ParameterError("--host", "this computer", self.host, hint, owner="discreet serve")
         if self.certificate is not None:
             try:
@@ -67,7 +67,7 @@ class Running:
                 ) from None
 
     def ledger_is_new(self) -> bool:
-        """Whether the ledger is a file that is not there yet. In another folder the same name
+        """True if the ledger is a file that is not there yet. In another folder the same name
         is another ledger, with the whole budget.
         """
         return read_address(self.ledger, owner="discreet serve", parameter="--ledger").is_new

@@ -92,7 +92,7 @@ class Service:
         task.add_done_callback(lambda _: self._promises.pop(name))
 
     def carries_out(self, name: str) -> bool:
-        """Whether this process answers the question of a promise."""
+        """True if this process answers the question of a promise."""
         return name in self._promises
 
     async def drain(self) -> None:

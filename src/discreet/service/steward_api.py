@@ -178,7 +178,9 @@ def overbooked(service: Service) -> list[str]:
                 sums[bool(each.analyst)] += getattr(each.budget, word)
             if sums[True] > sums[False] > 0:
                 booked, has = (shown_number(str(sums[each])) for each in (True, False))
-                found.append(f"The shares of {name} add up to {word} {booked}; it has {has}.")
+                found.append(
+                    f"The shares of {name} add up to {word} {booked}, but it has only {has}."
+                )
     return found
 
 
@@ -322,8 +324,8 @@ def _get(path: str, handler: Any, summary: str, *query: str) -> Endpoint:
 
 
 ENDPOINTS = (
-    _get("/v1/keys", keys, "All keys, without their secrets"),
-    _post("/v1/keys", add_key, "A new key, shown once", KeyBody),
+    _get("/v1/keys", keys, "List all keys, without their secrets"),
+    _post("/v1/keys", add_key, "Make a new key, which is shown only once", KeyBody),
     Endpoint(
         method="DELETE",
         path="/v1/keys/{id}",
@@ -333,15 +335,15 @@ ENDPOINTS = (
         statuses=(204,),
     ),
     _get("/v1/shares", shares, "All budgets"),
-    _post("/v1/shares", add_share, "A share for an analyst", ShareBody),
+    _post("/v1/shares", add_share, "Give an analyst a share", ShareBody),
     _post("/v1/revocations", revoke, "End a share", RevocationBody),
     _post(f"{_ONE}/extensions", extend, "Raise a budget", ExtensionBody),
     _post(f"{_ONE}/closings", close, "Close a budget for good", ReasonBody),
     _post(f"{_ONE}/openings", look_after, "Answer again after failures", ReasonBody),
-    _post("/v1/wishes/{id}/decisions", decide, "What becomes of a wish", DecisionBody),
-    _get("/v1/health", health, "Failures and late replies"),
-    _get("/v1/ledger/history", history, "Charges, newest first", "before", "limit"),
-    _get("/v1/ledger/anchor", anchor, "The latest point of the chain"),
+    _post("/v1/wishes/{id}/decisions", decide, "Decide a request for more budget", DecisionBody),
+    _get("/v1/health", health, "Show failures and late replies"),
+    _get("/v1/ledger/history", history, "List charges, newest first", "before", "limit"),
+    _get("/v1/ledger/anchor", anchor, "Show the latest point of the chain"),
     _get("/v1/ledger/verification", verification, "Check the chain"),
 )
 
@@ -402,6 +404,6 @@ FIGURES = (
         path="/v1/metrics",
         role="steward",
         handler=metrics,
-        summary="Figures for a monitor, as text",
+        summary="Show figures for a monitor, as text",
     ),
 )

@@ -112,7 +112,7 @@ async def reopen(visit: Visit) -> Response:
     def work() -> None:
         reason = visit.form.one("reason")
         if not reason:
-            raise invalid("/reason", "a sentence for those who audit this")
+            raise invalid("/reason", "a sentence for auditors")
         steward_api.reopen(visit.service, visit.form.one("dataset"), reason)
 
     return await _carried_out(visit, work)

@@ -72,19 +72,19 @@ _NO_HASH = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose key or cookie a request has: the name that shares are given to, and the role."""
+    """The owner of a key or cookie: the name that shares are given to, and the role."""
 
     name: str
     role: str
 
     @property
     def is_steward(self) -> bool:
-        """Whether this person looks after the data sets."""
+        """True if this person looks after the data sets."""
         return self.role in ("steward", "both")
 
     @property
     def is_analyst(self) -> bool:
-        """Whether this person asks questions."""
+        """True if this person asks questions."""
         return self.role in ("analyst", "both")
 
 
@@ -170,7 +170,8 @@ class Store:
         return bool(self._run("DELETE FROM discreet_keys WHERE id = ? RETURNING id", name))
 
     def caller(self, text: str) -> Caller | None:
-        """Whose key this is, or None. An unknown key takes the same work as a known one."""
+        """Find the owner of this key, or None. An unknown key takes the same work as a "
+        "known one."""
         rows = self._run(
             "SELECT hash, name, role, expires FROM discreet_keys WHERE id = ?", key_id(text)
         )
@@ -214,7 +215,7 @@ class Store:
         return secret
 
     def signed_in(self, cookie: str) -> Caller | None:
-        """Whose cookie this is; None if it is not valid, or the key that it was made for is
+        """Find the owner of this cookie; None if it is not valid, or if its key is
         not any more.
         """
         now = int(time.time())
@@ -372,7 +373,7 @@ def _hiding_details() -> Iterator[None]:
         raise
     except Exception as error:
         kind = type(error).__name__
-        raise LedgerError(f"The service's own tables cannot be used: {kind}.") from None
+        raise LedgerError(f"The service cannot use its own tables: {kind}.") from None
 
 
 class StoreConnection(Protocol):

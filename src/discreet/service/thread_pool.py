@@ -34,7 +34,7 @@ class ThreadPool:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next job would have to wait in the queue."""
+        """True if the next job would have to wait in the queue."""
         return self._busy >= self._most
 
     async def run(self, function: Callable[[], Result]) -> Result:

@@ -64,7 +64,7 @@ def _is_iterable(labels: Any) -> bool:
 
 
 def _is_frame(labels: Any) -> bool:
-    """Whether it would list the names of its columns as if they were labels."""
+    """True if it would list the names of its columns as if they were labels."""
     return hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1
 
 
@@ -73,7 +73,7 @@ def read_labels(labels: Sequence[Any], name: str) -> Labels:
     if not _is_iterable(labels):
         raise ParameterTypeError(name, "a list of labels", labels)
     if _is_frame(labels):
-        hint = "Hand over one column of it, as a list."
+        hint = "Pass one of its columns as a list."
         raise ParameterTypeError(name, "a list of labels", labels, hint)
     listed: Labels = listed_once(labels)
     if not listed:
@@ -84,7 +84,7 @@ def read_labels(labels: Sequence[Any], name: str) -> Labels:
         raise ParameterTypeError(name, "labels such as text and numbers", listed) from None
     # the usual case has no empty ones, and is told by its types
     if not listed.kinds <= {str, int} and any(map(_is_empty, listed)):
-        raise ParameterError(name, "without an empty one", Hidden("an empty one"))
+        raise ParameterError(name, "without empty labels", Hidden("an empty one"))
     if different != len(listed):
         raise ParameterError(name, "all different", Hidden("one twice"))
     return listed
@@ -119,17 +119,17 @@ def _right_labels(column: str, kind: nw.dtypes.DType) -> tuple[Callable[[Any], b
     import narwhals as nw
 
     if kind in (nw.String, nw.Enum):
-        return _is_text, "text, as the column is"
+        return _is_text, "text, like the column"
     if kind == nw.Decimal:
-        return _is_decimal, "whole numbers or Decimals, as the column is"
+        return _is_decimal, "whole numbers or Decimals, like the column"
     if kind.is_numeric():
-        return _is_number, "numbers of at most 64 bits, as the column is"
+        return _is_number, "numbers of at most 64 bits, like the column"
     if kind == nw.Boolean:
-        return lambda label: isinstance(label, bool), "True or False, as the column is"
+        return lambda label: isinstance(label, bool), "True or False, like the column"
     if kind == nw.Date:
         return (
             lambda label: isinstance(label, date) and not isinstance(label, datetime),
-            "dates, as the column is",
+            "dates, like the column",
         )
     rule = "a column of text, numbers, truth values or dates"
     raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}")
@@ -146,7 +146,7 @@ def _are_whole(labels: Labels) -> bool:
 
 
 def _is_text(label: Any) -> bool:
-    """Whether every engine can hold it: not half of a surrogate pair, and not the character 0."""
+    """True if every engine can hold it: not half of a surrogate pair, and not the character 0."""
     if not isinstance(label, str) or "\0" in label:
         return False
     try:

@@ -77,7 +77,7 @@ def canonical_cell(value: Any) -> str | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, or pandas' own words for it. NaN has no text anyway."""
+    """True if a cell is empty: None, or pandas' own words for it. NaN has no text anyway."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

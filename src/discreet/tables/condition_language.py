@@ -108,9 +108,9 @@ def read_where(where: Any, columns: Collection[str] = ()) -> Condition | None:
         return require_reasonable(where)
     hint = "For example \"age >= 30 and role = 'nurse'\"."
     if type(where).__name__ == "Expr":
-        hint = "Write discreet.column('age') in the place of col('age')."
+        hint = "Write discreet.column('age') instead of col('age')."
     elif callable(getattr(where, "to_list", None)) or hasattr(where, "__array__"):
-        hint = "A column of truth values pairs rows by their position; say what must hold in a row."
+        hint = "Give a condition on a single row, not a column of truth values."
     raise ParameterTypeError("where", _RULE, where, hint)
 
 
@@ -122,7 +122,7 @@ class _Token:
     text: str
 
     def says(self, word: str) -> bool:
-        """Whether this is a keyword or a sign."""
+        """True if this is a keyword or a sign."""
         return self.kind in ("word", "sign") and self.text.lower() == word
 
 
@@ -161,7 +161,7 @@ class _Parser:
     def _condition(self) -> Condition:
         self._depth += 1
         if self._depth > DEEPEST:
-            self._refuse(f"at most {DEEPEST} conditions inside of each other")
+            self._refuse(f"at most {DEEPEST} nested conditions")
         parts = [self._conjunction()]
         while self._take("or"):
             parts.append(self._conjunction())
@@ -291,7 +291,9 @@ def _slip(token: _Token | None, after: str) -> str | None:
     if token.kind == "sign" and (after, token.text) in (("=", "="), ("<", ">")):
         return "= once for equal" if after == "=" else "!= for unequal"
     if token.kind == "name":
-        return f"single quotes around text, '{token.text[:20]}': double ones are for columns"
+        return (
+            f"single quotes around text, '{token.text[:20]}', because double ones are for columns"
+        )
     return "'is null' for an empty cell" if token.says("null") else None
 
 

@@ -97,12 +97,12 @@ def matching(condition: Condition, table: Table) -> nw.Expr:
 
 
 def compiled(condition: Condition, table: Table) -> nw.Expr:
-    """The same of a condition that the engine is known to plan."""
+    """Compile a condition that the engine is known to plan."""
     return _Matcher(table).match(condition, negated=False)
 
 
 def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
-    """Whether a database looks for a pattern in the texts of a column. No row is read: the
+    """True if a database looks for a pattern in the texts of a column. No row is read: the
     largest of no texts is empty, but has their collation.
     """
     import narwhals as nw
@@ -196,7 +196,7 @@ class _Matcher:
             return self._compare_moment(column, kind, sign, value)
         if _is_text(kind):
             return self._compare_text(column, kind, sign, value)
-        rule = "left out, or is null, or a column of numbers, text, days, times or truth values"
+        rule = "about a column of numbers, text, days, times or truth values, or an is-null test"
         return self._refuse(rule, column, f"a column of {kind_name(kind)}")
 
     def _compare_whole(

@@ -64,7 +64,7 @@ class Condition:
             "and",
             "written as & (or: |, not: ~), with each comparison in parentheses",
             "a truth value",
-            "A chain such as 30 <= age < 50 is is_between(30, 50, closed='left').",
+            "Instead of 30 <= age < 50, write is_between(30, 50, closed='left').",
             owner="a condition",
         )
 
@@ -231,12 +231,12 @@ class Column:
         return self._compare(">=", value)
 
     def is_in(self, values: Iterable[object]) -> Condition:
-        """Whether a cell is one of these public values."""
+        """True if a cell is one of these public values."""
         with called_as(repr(self)):
             return Among(self._name, read_values(values, "values"))
 
     def is_between(self, low: object, high: object, *, closed: Closed = "both") -> Condition:
-        """Whether a cell is from `low` to `high`; closed: which of the two belong to it."""
+        """True if a cell is from `low` to `high`; closed: which of the two belong to it."""
         if closed not in _CLOSED:
             rule = "one of " + ", ".join(map(repr, _CLOSED))
             raise ParameterError("closed", rule, closed, owner=repr(self))
@@ -245,7 +245,7 @@ class Column:
         return between(self._name, *bounds, closed=closed)
 
     def is_null(self) -> Condition:
-        """Whether a cell is empty."""
+        """True if a cell is empty."""
         return Empty(self._name)
 
     def _compare(self, sign: Sign, value: object) -> Condition:
@@ -278,7 +278,7 @@ _CLOSED: dict[str, tuple[Sign, Sign]] = {
 
 
 def between(column: str, low: Value, high: Value, *, closed: Closed = "both") -> Condition:
-    """Whether a cell is from `low` to `high`."""
+    """True if a cell is from `low` to `high`."""
     bounds = zip(_CLOSED[closed], (low, high), strict=True)
     return And(tuple(Compare(column, sign, bound) for sign, bound in bounds))
 
@@ -286,7 +286,7 @@ def between(column: str, low: Value, high: Value, *, closed: Closed = "both") ->
 def days_within(
     column: str, intervals: Sequence[tuple[date, date]], *, zoned: bool = False
 ) -> Condition:
-    """Whether a cell is in one of several stretches of days, each from its first day to
+    """True if a cell is in one of several stretches of days, each from its first day to
     the one after its last.
 
     zoned: whether the column's times have a zone; a day is then a day in UTC.
@@ -309,11 +309,11 @@ def require_reasonable(condition: Condition) -> Condition:
     except RecursionError:
         deepest, comparisons = DEEPEST + 1, 0
     if deepest > DEEPEST + 1:
-        rule = f"at most {DEEPEST} conditions inside of each other"
+        rule = f"at most {DEEPEST} nested conditions"
         raise ParameterError("where", rule, "more")
     if comparisons > MOST_COMPARISONS:
         rule = f"of at most {MOST_COMPARISONS} comparisons"
-        raise ParameterError("where", rule, comparisons, "For many values of one column use 'in'.")
+        raise ParameterError("where", rule, comparisons, "For many values of one column, use 'in'.")
     return condition
 
 
@@ -330,9 +330,9 @@ def read_value(value: object, name: str) -> Value:
         return value
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _number(value, name)
-    hint = "A condition compares a column with public values, not with other columns or rows."
+    hint = "Conditions compare a column with public values, not with other columns or rows."
     if value is None:
-        hint = "An empty cell is found by is_null(), or by 'is null'."
+        hint = "For empty cells, use is_null() or 'is null'."
     raise ParameterTypeError(name, _VALUES, value, hint)
 
 

@@ -42,12 +42,12 @@ def read_cap(items: int | None, table: Table, unit: Unit, asked: Items) -> int |
     items = None if items is None else _count(items, name)
     if isinstance(unit, OneRow) and asked.is_ballot(table):
         if items is not None:
-            rule = "left out where a row is protected by itself and a cell holds several items"
+            rule = "left out if each row is protected by itself and a cell holds several items"
             raise ParameterError(name, rule, items)
         return None
     if isinstance(unit, OneRow):
         if items not in (None, 1):
-            rule = "1, or left out, where each row is protected by itself"
+            rule = "1, or left out, if each row is protected by itself"
             raise ParameterError(name, rule, items)
         return 1
     if items is not None:
@@ -63,7 +63,7 @@ def _require_written(got: int, name: str, table: Table, column: str) -> None:
     written = kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_numeric()
     if not written:
         # Engines cannot write every day, time or byte as text.
-        rule = "left out where a person is not text or a number"
+        rule = "left out if people are not identified by text or numbers"
         hint = f"The column {column!r} is of {kind_name(kind)}."
         raise ParameterTypeError(name, rule, got, hint)
     # Which of two spellings of one person is hashed may hang on the order of rows.
@@ -71,8 +71,8 @@ def _require_written(got: int, name: str, table: Table, column: str) -> None:
 
 
 _WHICH = (
-    "Of several rows of a person say which value counts: rule='max' or rule='min'. There is no "
-    "default."
+    "Say which value counts if a person has several rows: rule='max' or rule='min'. There is "
+    "no default."
 )
 
 
@@ -86,7 +86,7 @@ def _count(value: int, name: str) -> int:
     return int(value)
 
 
-_SEVERAL = "Or say how many rows of each person count: rows_per_person=3."
+_SEVERAL = "Or limit the rows of each person that count: rows_per_person=3."
 
 
 def read_rule(rule: PersonRule | None, unit: Unit) -> PersonRule | None:
@@ -98,27 +98,27 @@ def stated_rule(rule: Word | None, allowed: tuple[Word, ...], hint: str, unit: U
     """What becomes of several rows of one person; there is no default."""
     if isinstance(unit, OneRow):
         if rule is not None:
-            raise ParameterError("rule", "left out where each row is protected by itself", rule)
+            raise ParameterError("rule", "left out if each row is protected by itself", rule)
         return None
     if rule is None:
-        raise ParameterTypeError("rule", "given where a person can have several rows", None, hint)
+        raise ParameterTypeError("rule", "given if a person can have several rows", None, hint)
     return choice(rule, allowed, "rule")
 
 
 def read_rows(
     rule: PersonRule | None, rows: int | None, table: Table, unit: Unit
 ) -> tuple[PersonRule | None, int | None]:
-    """The same for questions that can also count several rows of each person: the rule,
+    """Read the choice for questions that can count several rows of each person: the rule,
     or how many.
     """
     if rows is None:
         return stated_rule(rule, PERSON_RULES, f"{_WHICH} {_SEVERAL}", unit), None
     name = "rows_per_person"
     if isinstance(unit, OneRow):
-        rule_text = "left out where each row is protected by itself"
+        rule_text = "left out if each row is protected by itself"
         raise ParameterError(name, rule_text, rows)
     if rule is not None:
-        raise ParameterError(name, "left out where there is a rule", rows)
+        raise ParameterError(name, "left out if there is a rule", rows)
     rows = _count(rows, name)
     _require_written(rows, name, table, unit.column)
     return None, rows

@@ -173,7 +173,7 @@ def count_items(
 
 
 def items_query(table: Table, unit: Unit, items: Items, most: int | None) -> Query | None:
-    """The same without a cap, ready to be asked often, where one statement can count the
+    """Prepare a count without a cap, to be asked often, if one statement can count the
     items; its columns are that of the items and `COUNT_COLUMN`.
     """
     return plain_query(table, unit, items, most=most) if is_plain(table, items) else None
@@ -237,7 +237,7 @@ def count_ranks(table: Table, unit: Unit, column: str, points: Points, rule: Rul
 
 
 def count_grid(table: Table, unit: Unit, column: str, grid: Grid, rule: Rule) -> list[int]:
-    """The same for the points of an even grid, however many there are."""
+    """Count values at the points of an even grid, however many there are."""
     import narwhals as nw
 
     if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
@@ -327,7 +327,7 @@ def comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) -
 
 
 def _fits(label: Decimal, kind: Any) -> bool:
-    """Whether a column of decimals can hold it: an engine would fail to cast another
+    """True if a column of decimals can hold it: an engine would fail to cast another
     one on some row.
     """
     _, digits, exponent = label.as_tuple()
@@ -350,7 +350,7 @@ def require_person(table: Table, column: str) -> None:
 
 
 def _is_uuid(table: Table, column: str) -> bool:
-    """Whether a column that Narwhals has no name for holds UUIDs, which have one spelling each."""
+    """True if a column that Narwhals has no name for holds UUIDs, which have one spelling each."""
     return native_kind(table, column).upper() == "UUID"
 
 
@@ -362,8 +362,8 @@ def require_names(table: Table, items: Items) -> None:
 
     kind, column = items.kind(table), items.column
     if not (kind in (nw.String, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
-        hint = "Give candidates, or make it text."
-        rule = "a column of text, numbers or truth values where there are no candidates"
+        hint = "Give candidates, or convert the column to text."
+        rule = "a column of text, numbers or truth values if there are no candidates"
         raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 

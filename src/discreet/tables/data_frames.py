@@ -142,7 +142,7 @@ def _looked_up(cells: Any) -> Any:
 
 
 def _is_nested(kind: Any) -> bool:
-    """Whether values of this type have parts, also where it goes by another name."""
+    """True if values of this type have parts, also where it goes by another name."""
     import pyarrow
 
     plain = kind.storage_type if isinstance(kind, pyarrow.BaseExtensionType) else kind
@@ -219,7 +219,7 @@ def _finer(kind: Any, *, within: bool = False) -> Any:
 
 
 def _made_of(kind: Any, parts: list[Any]) -> Any:
-    """The same nested type with other parts."""
+    """Rebuild a nested type with other parts."""
     import pyarrow
 
     types = pyarrow.types
@@ -270,6 +270,6 @@ def _lists(cells: Any) -> Any:
 
 
 def _is_mixed(kind: Any) -> bool:
-    """Whether a column of this type can hold any Python object, or any Python text."""
+    """True if a column of this type can hold any Python object, or any Python text."""
     within = kind.categories.dtype if str(kind) == "category" else kind
     return str(within) == "object" or getattr(within, "storage", None) == "python"

@@ -74,7 +74,7 @@ def names_in(start: str, form: Format) -> tuple[tuple[str, ...], str]:
         raise HeaderError("The first line must name the columns; it is empty.")
     if max(Counter(map(str.lower, names)).values()) > 1:
         raise HeaderError(
-            "The first line must name every column differently, not only by capitals."
+            "The first line must name every column differently, not only in upper and lower case."
         )
     return tuple(names), separator
 
@@ -102,7 +102,7 @@ def _start(file: str, form: Format) -> str:
         fits = len(first.encode()) <= LONGEST
     except UnicodeEncodeError:
         raise HeaderError(
-            "The first line is no text in its encoding. For another one: "
+            "The first line is not valid text in this encoding. Give another one, as in "
             "CsvFile(path, encoding='latin-1')."
         ) from None
     if not fits:

@@ -79,7 +79,7 @@ def connect(
 
 
 def _is_alive(instance: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the instance still answers. After an internal error DuckDB refuses whatever it
+    """True if the instance still answers. After an internal error DuckDB refuses whatever it
     is asked, for all tables of the process, and what it says then tells of the rows.
     """
     try:

@@ -41,14 +41,14 @@ _ROWS = f"__discreet_rows_{secrets.token_hex(8)}"
 
 
 def is_plain(table: Table, items: Items) -> bool:
-    """Whether one statement can count these items."""
+    """True if one statement can count these items."""
     name = kind_name(items.kind(table))
     known = name == "String" or name in _WHOLE
     return table.frame.implementation.is_duckdb() and known and not items.is_ballot(table)
 
 
 def can_be_listed(wanted: Sequence[Any]) -> bool:
-    """Whether labels can be written into a statement: whole numbers, or text without
+    """True if labels can be written into a statement: whole numbers, or text without
     characters that SQL or a long list has another use for.
     """
     kinds = set(map(type, wanted))
@@ -123,7 +123,7 @@ def plain_query(
     wanted: Sequence[Any] | None = None,
     most: int | None = None,
 ) -> Query:
-    """The same as a query, whose columns are that of the items and `COUNT_COLUMN`."""
+    """Build the count as a query with the columns of the items and `COUNT_COLUMN`."""
 
     def make() -> Any:
         item = quoted(items.column)
@@ -196,7 +196,7 @@ def public_counts(table: Table, unit: Unit, items: Items, public: Table, label: 
 def hold_public_counts(
     table: Table, unit: Unit, items: Items, public: Table, label: str
 ) -> duckdb.DuckDBPyRelation:
-    """The same of relations that were handed over, counted once and held in memory."""
+    """Count relations that were passed in, once, and hold the counts in memory."""
     named = f"{quoted(items.column)} as {_LABEL}, {COUNT_COLUMN}"
     counted = _counted(_ROWS, quoted(items.column), *_kept_pairs(table, unit, items))
     counts = table.rows.to_native().query(_ROWS, f"select {named} from ({counted})")

@@ -36,7 +36,7 @@ _INTERRUPTED = ("Query interrupted",)
 _PAUSE = 0.05
 """Seconds until the engine is told again: DuckDB forgets what it is told between two statements."""
 _HINT = (
-    "DuckDB can be stopped where discreet reads the table itself (files, pandas, Arrow), and Spark."
+    "Spark can be stopped, and DuckDB if discreet reads the table itself (files, pandas, Arrow)."
 )
 
 
@@ -84,7 +84,7 @@ def read_time_limit(value: Number | None, brake: Cancellation | None) -> float |
         return None
     seconds = positive(exact_decimal(value, "time_limit"), value, "time_limit")
     if brake is None:
-        rule = "left out where the engine cannot be stopped"
+        rule = "left out if the engine cannot be stopped"
         raise ParameterError("time_limit", rule, value, _HINT)
     # longer than this no thread can wait
     return min(nearest_float(seconds), threading.TIMEOUT_MAX)
@@ -92,7 +92,7 @@ def read_time_limit(value: Number | None, brake: Cancellation | None) -> float |
 
 @dataclass(slots=True, eq=False)
 class Deadline:
-    """Whether a question has to end. Enter it while the question is answered.
+    """The deadline of a question. Enter it while the question is answered.
 
     limit: seconds from then on; None for no limit.
 
@@ -280,7 +280,7 @@ class Query:
         return with_lock(self.turn, self.fetch)
 
     def fetch(self) -> Mapping[str, Any]:
-        """The same for a caller who holds the turn already."""
+        """Fetch for a caller who holds the turn already."""
         found: Mapping[str, Any] = self._execute().fetchnumpy()
         return found
 

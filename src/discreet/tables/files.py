@@ -41,8 +41,8 @@ ENDINGS = (".parquet", *DELIMITED, *LINES)
 """How the names of the other files end, before that of a compressed one."""
 _COMPRESSED = (".gz", ".zst")
 _URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):/?/")
-_NETWORK = "Download it first: discreet reads files on this machine only."
-_SERVER = "For a table in a database hand over an Ibis table: ibis.connect(url).table(name)."
+_NETWORK = "Download it first: discreet reads only local files."
+_SERVER = "For a table in a database, pass an Ibis table: ibis.connect(url).table(name)."
 
 
 class ColumnsError(ValueError):
@@ -90,7 +90,7 @@ class CsvFile:
         if not isinstance(self.path, (str, Path)):
             raise ParameterTypeError("path", "a path", type(self.path).__name__)
         if self.separator is not None and not _is_separator(self.separator):
-            rule = "one character that is no quote, no line break and not the character 0"
+            rule = "one character, but no quote, line break or null character"
             raise ParameterError("separator", rule, self.separator)
         if read_encoding(self.encoding) is None:
             raise ParameterError("encoding", f"one of {', '.join(ENCODINGS)}", self.encoding)
@@ -139,7 +139,7 @@ class JsonFile:
             got = type(self.columns).__name__
             raise ParameterTypeError("columns", "a list of names", got)
         if not self.columns or len(set(map(str.lower, self.columns))) < len(self.columns):
-            rule = "at least one name, and all different, not only by capitals"
+            rule = "at least one name, all different by more than upper and lower case"
             raise ParameterError("columns", rule, list(self.columns))
         object.__setattr__(self, "columns", tuple(self.columns))
 
@@ -177,7 +177,7 @@ def require_local(path: str) -> None:
 
 
 def from_anywhere(source: Any) -> Any:
-    """The same path, pattern or described file, to be opened from any folder; anything else
+    """Make a path, pattern or described file that opens from any folder; anything else
     as it is.
     """
     if isinstance(source, (CsvFile, JsonFile)):
@@ -259,7 +259,7 @@ def read_parquet(
             # DuckDB would cast the cells of a file to what the first one has, and fail on some row.
             if not columns.items() <= _types_of(_parquet_rows(connection, [file])).items():
                 raise ColumnsError(
-                    "All files must have the columns of the first one, and of the same types."
+                    "All files must have the same columns, with the same types, as the first one."
                 )
     return rows
 
@@ -272,7 +272,7 @@ def _require_text_names(files: Sequence[str]) -> None:
         try:
             unquote_to_bytes(part.partition("=")[2]).decode()
         except UnicodeError:
-            raise ColumnsError("What folders are named after must be text.") from None
+            raise ColumnsError("Values in folder names must be text.") from None
 
 
 def _parquet_rows(

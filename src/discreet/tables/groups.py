@@ -88,7 +88,7 @@ def require_both(by: str | None, groups: Sequence[Any] | None) -> None:
     """Refuse a column of groups without groups, and the other way round."""
     for name, value, other, given in (("by", by, "groups", groups), ("groups", groups, "by", by)):
         if value is None and given is not None:
-            hint = "The groups must be public: nothing in the data may decide which there are."
+            hint = "The groups must be public: they must not come from the data."
             raise ParameterTypeError(name, f"given with '{other}'", None, hint)
 
 

@@ -98,7 +98,7 @@ class Prepared:
         only.
     line: what a history says of it, with its canonical form.
     name: the digest of that form.
-    told: how far off it can be, with 95 %.
+    told: how far off it can be, with 95% confidence.
     """
 
     cost: Cost
@@ -109,7 +109,7 @@ class Prepared:
     told: Accuracy | None = None
 
     def named(self, form: Mapping[str, Any]) -> Prepared:
-        """The same question with its canonical form, and with all that it says of itself."""
+        """Add the question's canonical form and accuracy."""
         line = ChargedQuestion(form["what"], form.get("column"), self.cost.loss, form)
         told = None if self.accuracy is None else self.accuracy(USUAL_FAILURE)
         return replace(self, line=line, name=digest(form), told=told)
@@ -166,7 +166,7 @@ def _listed(values: Any) -> Any:
 
 
 def _is_usual(labels: Labels) -> bool:
-    """Whether all are text, or all are whole numbers of a usual size."""
+    """True if all are text, or all are whole numbers of a usual size."""
     kinds = labels.kinds
     return kinds == {str} or (
         kinds == {int} and labels.ends[0] > -_USUAL and labels.ends[1] < _USUAL

@@ -152,14 +152,14 @@ _PAIRS = [
 ]
 _VALUE = "__discreet_value"
 _OF_JSON = re.compile(r"JSON(\[\d*\])*")
-_HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
+_HINT = 'Convert it to plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
 
 
 def require_spelling(table: Table, column: str) -> None:
     """Refuse a column of text, or of lists of text, in which two different texts can be equal."""
     if _OF_JSON.fullmatch(native_kind(table, column)):
         # It looks like text, but candidates would be read as JSON, and fail on some row.
-        rule, got = "made text in a query first where it is of JSON", column
+        rule, got = "converted to text in a query first, if it is JSON", column
         raise ParameterTypeError("column", rule, got)
     if column in table.plain or not _is_of_text(table.schema[column]):
         return
@@ -175,7 +175,7 @@ def require_spelling(table: Table, column: str) -> None:
 
 
 def _is_of_text(kind: nw.dtypes.DType) -> bool:
-    """Whether cells are text, or lists of it."""
+    """True if cells are text, or lists of it."""
     import narwhals as nw
 
     inner = kind.inner if isinstance(kind, nw.List) else kind
@@ -183,7 +183,7 @@ def _is_of_text(kind: nw.dtypes.DType) -> bool:
 
 
 def _confuses(table: Table, column: str) -> bool | None:
-    """Whether the engine takes one text for another; None where it cannot be asked. No row is
+    """True if the engine takes one text for another; None where it cannot be asked. No row is
     read: the largest of no texts is empty, but has their collation.
     """
     import narwhals as nw
@@ -251,7 +251,7 @@ class Items:
     split: str | None = None
 
     def is_ballot(self, table: Table) -> bool:
-        """Whether one cell can hold several items."""
+        """True if one cell can hold several items."""
         import narwhals as nw
 
         return (
@@ -259,7 +259,7 @@ class Items:
         )
 
     def _is_listed(self, table: Table) -> bool:
-        """Whether the table has the cells as lists beside their text."""
+        """True if the table has the cells as lists beside their text."""
         return self.split is None and self.column in table.listed
 
     def kind(self, table: Table) -> nw.dtypes.DType:
@@ -367,7 +367,7 @@ def _require_split(split: str, kind: nw.dtypes.DType) -> None:
     read_split(split, "split")
     if kind not in (nw.String, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
-        raise ParameterError("split", "left out where the column is not text", got)
+        raise ParameterError("split", "left out if the column is not text", got)
 
 
 def _require_comparable(kind: nw.dtypes.DType, column: str) -> None:
@@ -379,7 +379,7 @@ def _require_comparable(kind: nw.dtypes.DType, column: str) -> None:
     known = kind in (nw.String, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
     if not known or kind == nw.UInt128:
         rule = "a column of text, numbers of at most 64 bits, truth values or dates"
-        hint = "Make it a column of days first." if kind == nw.Datetime else ""
+        hint = "Convert it to days first." if kind == nw.Datetime else ""
         raise ParameterTypeError("column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _LAZY = ("DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
-_COLUMNS = "Hand over a query that renames or leaves out the others, or casts them."
+_COLUMNS = "Pass a query that renames, casts or leaves out the other columns."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
 
 
@@ -100,7 +100,7 @@ def open_table(source: Any, *, table: str | None = None, beside: Table | None = 
 
 
 def _is_foreign(source: Any) -> bool:
-    """Whether this is a relation of DuckDB, on a connection that is not ours."""
+    """True if this is a relation of DuckDB, on a connection that is not ours."""
     import narwhals as nw
 
     native = nw.to_native(source, pass_through=True)
@@ -111,7 +111,7 @@ def _open(source: Any, table: str | None, beside: Table | None) -> Table:
     if isinstance(source, (str, Path, CsvFile, JsonFile)):
         opened = _open_file(source, table, beside)
     elif table is not None:
-        rule = "left out where the table is not a database file"
+        rule = "left out if the table is not a database file"
         raise ParameterError("table_name", rule, table)
     else:
         opened = _open_frame(source, beside)
@@ -177,7 +177,7 @@ def _frame_hint(source: Any) -> str:
 
 
 def _has_twins(source: Any) -> bool:
-    """Whether this is a pandas frame with two columns of the same name."""
+    """True if this is a pandas frame with two columns of the same name."""
     names = getattr(source, "columns", None)
     return getattr(names, "is_unique", None) is False
 
@@ -247,7 +247,7 @@ def _open_file(
     if ending in DATABASES and name is None:
         raise ParameterTypeError("table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
-        rule = "left out where the table is not a database file"
+        rule = "left out if the table is not a database file"
         raise ParameterError("table_name", rule, name)
     try:
         return _read(path if described is None else described, ending, name, beside)
@@ -268,10 +268,10 @@ def _open_file(
 
 
 _SQLITE = (
-    "It is a SQLite file, whose columns may hold any type in any row. Hand over a data frame: "
-    "pandas.read_sql_query(query, sqlite3.connect(path))."
+    "It is an SQLite file, whose columns can hold any type in any row. Pass a data frame "
+    "instead: pandas.read_sql_query(query, sqlite3.connect(path))."
 )
-_FOLDER = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+_FOLDER = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
 
 
 def _ending_hint(path: str, ending: str) -> str:
@@ -279,12 +279,15 @@ def _ending_hint(path: str, ending: str) -> str:
     if os.path.isdir(path):
         return _FOLDER
     if ending == ".json":
-        return "If each line is an object of its own, call it .jsonl; else make it a table first."
+        return (
+            "If each line is one object, rename the file to .jsonl. Otherwise convert it to a "
+            "table first."
+        )
     if ending in SQLITE:
         return _SQLITE
     if ending in SHEETS:
-        return "Save the sheet as CSV first, or hand over a data frame of it."
-    return "Another name for a CSV file: CsvFile(path)."
+        return "Save the sheet as CSV first, or pass it as a data frame."
+    return "For a CSV file with another name, pass CsvFile(path)."
 
 
 def _reading_hint(path: str, error: Exception) -> str:
@@ -300,7 +303,7 @@ def _reading_hint(path: str, error: Exception) -> str:
 
 
 def _is_sqlite(path: str) -> bool:
-    """Whether a file begins as all SQLite files do, with or without rows."""
+    """True if a file begins as all SQLite files do, with or without rows."""
     try:
         with open(path, "rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -347,7 +350,7 @@ def _reads_files(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw.LazyFrame[Any]:
-    """The same rows in memory, for a connection that may not read files. Only public
+    """Copy the rows into memory, for a connection that may not read files. Only public
     tables come here.
     """
     return as_frame(connection.from_arrow(rows.collect("pyarrow").to_native()))

@@ -45,7 +45,7 @@ class Budget(Protocol):
 
     @property
     def takes_delta(self) -> bool:
-        """Whether it can pay for losses that have a delta of their own."""
+        """True if it can pay for losses that have a delta of their own."""
 
     @property
     def rule(self) -> BudgetRule:
@@ -64,7 +64,7 @@ class Budget(Protocol):
         """What is left, in questions."""
 
     def allows(self, *costs: Cost) -> bool:
-        """Whether releases of these costs would still fit, one after the other."""
+        """True if releases of these costs would still fit, one after the other."""
 
     @property
     def windows(self) -> list[str]:
@@ -74,10 +74,10 @@ class Budget(Protocol):
         """The column of dates and the days that are paid for, where the budget says so."""
 
     def has_answer(self, name: str) -> bool:
-        """Whether the answer to the question of this name is kept where the budget is."""
+        """True if the answer to the question of this name is kept where the budget is."""
 
     def has_lost(self, name: str) -> bool:
-        """Whether the question of this name was charged, and its answer was lost."""
+        """True if the question of this name was charged, and its answer was lost."""
 
     def charge(
         self,
@@ -124,7 +124,7 @@ class SessionBudget:
 
     @property
     def takes_delta(self) -> bool:
-        """Whether it can pay for losses that have a delta of their own."""
+        """True if it can pay for losses that have a delta of their own."""
         return bool(self._filter.rule.delta_for_losses)
 
     def remaining(self) -> Amount:
@@ -144,7 +144,7 @@ class SessionBudget:
         return self._filter.room()
 
     def allows(self, *costs: Cost) -> bool:
-        """Whether releases of these costs would still fit."""
+        """True if releases of these costs would still fit."""
         return self._filter.allows(*costs)
 
     @property
@@ -319,15 +319,15 @@ class LedgerBudget:
         return self._ledger.room(self._dataset, **self._whose)
 
     def allows(self, *costs: Cost) -> bool:
-        """Whether releases of these costs would fit all of the budgets."""
+        """True if releases of these costs would fit all of the budgets."""
         return self._ledger.allows(self._dataset, *costs, **self._whose)
 
     def has_answer(self, name: str) -> bool:
-        """Whether the ledger has kept the answer to the question of this name."""
+        """True if the ledger has kept the answer to the question of this name."""
         return self._ledger.has_answer(self._dataset, name, analyst=self._analyst)
 
     def has_lost(self, name: str) -> bool:
-        """Whether the question was charged here, and its answer was lost."""
+        """True if the question was charged here, and its answer was lost."""
         return self._ledger.has_lost(self._dataset, name, analyst=self._analyst)
 
     def charge(
@@ -374,12 +374,12 @@ def open_budget(
         given = {"dataset": dataset, "analyst": analyst, "window": window}
         for name, value in {**given, "table_label": asked.table_label}.items():
             if value is not None:
-                raise ParameterError(name, "left out where there is no ledger", value)
+                raise ParameterError(name, "left out if there is no ledger", value)
         return SessionBudget(budget, delta_for_losses)
     own: dict[str, Any] = {"budget": budget, "delta_for_losses": delta_for_losses}
     for name, given in own.items():
         if given is not None:
-            raise ParameterError(name, "left out where there is a ledger", given)
+            raise ParameterError(name, "left out if there is a ledger", given)
     from discreet.ledger import Ledger
 
     if not isinstance(ledger, Ledger):

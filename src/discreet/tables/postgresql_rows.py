@@ -53,7 +53,7 @@ _OPEN_SCHEMAS = (
 
 
 def is_postgresql(native: Any) -> bool:
-    """Whether this is a table of Ibis on PostgreSQL."""
+    """True if this is a table of Ibis on PostgreSQL."""
     return bool(native.get_backend().name == "postgres")
 
 
@@ -96,7 +96,7 @@ def _require_path(native: Any) -> None:
         rule = "one that the database can read"
         raise ParameterError("table", rule, type(error).__name__, "Ask again later.") from None
     if names:
-        rule = "on a connection with no schema on its search path that other roles can change"
+        rule = "on a connection whose search path has no schema that other roles can change"
         hint = (
             "Connect with options='-c search_path=pg_catalog', and name the schema of the table: "
             "connection.table('reads', database='public')."
@@ -105,7 +105,7 @@ def _require_path(native: Any) -> None:
 
 
 def _is_computed_with(kind: Any) -> bool:
-    """Whether questions would compute with such cells, or with what is in their lists."""
+    """True if questions would compute with such cells, or with what is in their lists."""
     import narwhals as nw
 
     held: Any = kind.inner if isinstance(kind, nw.List) else kind
@@ -124,9 +124,9 @@ def _codes(native: Any, columns: list[str]) -> dict[str, int]:
             return {column.name: column.type_code for column in cursor.description}
     except Exception as error:
         if getattr(error, "sqlstate", None) == _FORBIDDEN:
-            rule = "one whose rows this role may all read"
-            got = "one with row-level security, or without the right to read it"
-            hint = "Hand over a view whose owner may read them all."
+            rule = "one of which this role may read all rows"
+            got = "one with row-level security, or one that this role may not read"
+            hint = "Pass a view whose owner may read all rows."
         else:
             rule, got = "one that the database can read", type(error).__name__
             hint = "Ask again later."

@@ -33,7 +33,7 @@ _COMPARISONS = (*_SIGNS, "is_in", "is_between", "is_null")
 _JOINED = ("__and__", "__or__", "__invert__")
 _FINEST = 20
 """Values that are not whole numbers are put on a grid of a 2^20-th of their bounds."""
-_KNOWN = "a sum of terms of single rows that are clipped to public bounds"
+_KNOWN = "a sum over rows of terms that are clipped to public bounds"
 _HINT = (
     "Use discreet.total or discreet.row_count; or in Narwhals "
     "nw.col('amount').clip(0, 100).filter(...).sum(), or (nw.col('shop') == 'a').sum()."

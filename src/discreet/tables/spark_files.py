@@ -1,4 +1,4 @@
-"""The same files on Spark: CSV and JSON lines by the rules of `delimited` and `json_lines`.
+"""Files on Spark: CSV and JSON lines by the rules of `delimited` and `json_lines`.
 
 Spark's own readers look at all rows to find columns (JSON), or refuse a file for one of
 them (CSV). So Spark reads lines of text, and each line is taken apart by expressions
@@ -71,7 +71,7 @@ def _decoded(first: bytes) -> str:
     try:
         return first.decode()
     except UnicodeDecodeError:
-        raise HeaderError("The first line is no text in UTF-8.") from None
+        raise HeaderError("The first line is not valid UTF-8.") from None
 
 
 def _cell(place: int, separator: str, form: Format) -> str:

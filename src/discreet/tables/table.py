@@ -156,9 +156,11 @@ class Table:
             # gone, or no table any more: the text would be the engine's own
             same = False
         if not same:
-            rule = "a file with the columns that it was opened with"
+            rule = "a file with the same columns as when it was opened"
             hint = "Nothing was charged. Open it again."
-            raise ParameterError("table", rule, Hidden("another one, or none"), hint)
+            raise ParameterError(
+                "table", rule, Hidden("a file with other columns, or no file"), hint
+            )
 
     def require(self, column: str, name: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
@@ -168,16 +170,19 @@ class Table:
         if column not in self.schema and (self.reader is None or self.headed or self.declared):
             raise self._no_column(column, name)
         if self._is_pattern(column):
-            rule, hint = "a column whose name is no pattern to the engine", "Rename it first."
+            rule, hint = (
+                "a column whose name the engine does not take for a pattern",
+                "Rename it first.",
+            )
             raise ParameterError(name, rule, column, hint)
         if column in self.unread:
-            rule = "a column that DuckDB can read whatever is in it"
-            hint = "Cast it to text first; or hand over the data frame that a relation reads."
+            rule = "a column that DuckDB can read, whatever it contains"
+            hint = "Cast it to text first, or pass the data frame that the relation reads."
             raise ParameterTypeError(name, rule, column, hint)
         return column
 
     def _is_pattern(self, column: str) -> bool:
-        """Whether an engine would read the name as one of several columns, or as none."""
+        """True if an engine would read the name as one of several columns, or as none."""
         # Spark takes "a.b" for a part of "a", and "`a`" for "a": each may be another column
         read = ".`" if self.frame.implementation.is_spark_like() else ""
         return column in ("*", "") or any(sign in column for sign in read)
@@ -185,7 +190,7 @@ class Table:
     def _no_column(self, column: str, name: str) -> ParameterError:
         if not self.headed:
             if column in self.index:
-                hint = "It is the index of the frame: reset_index() makes a column of it."
+                hint = "It is the index of the frame. Make it a column with reset_index()."
             elif len(self.schema) > _MANY_COLUMNS:
                 hint = column_hint(column, self.schema)
                 return ParameterError(name, "a column of the table", column, hint)
@@ -221,7 +226,7 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
 def read_name(column: Any, name: str) -> str:
     """The name of a column, whether or not a table has it."""
     if not isinstance(column, str):
-        hint = "Names are text: '2024' for 2024." if isinstance(column, int) else ""
+        hint = "Names must be text: write '2024', not 2024." if isinstance(column, int) else ""
         raise ParameterTypeError(name, "the name of a column", column, hint)
     return column
 
@@ -240,7 +245,7 @@ def require_different(names: Sequence[str], name: str) -> None:
     known: dict[str, str] = {}
     for each in names:
         if each.lower() in known:
-            rule = "made of columns whose names differ by more than capitals"
+            rule = "made of columns whose names differ by more than upper and lower case"
             got = Hidden(f"{shown(known[each.lower()])} and {shown(each)}")
             raise ParameterError(name, rule, got, "Rename one.")
         known[each.lower()] = each

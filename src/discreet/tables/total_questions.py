@@ -54,7 +54,7 @@ def add_up(table: Table, unit: Unit, totals: Sequence[Total]) -> list[Fraction]:
 
 
 def _is_short(bounds: _Bounds) -> bool:
-    """Whether a number within these bounds is no larger than a half."""
+    """True if a number within these bounds is no larger than a half."""
     return max(map(abs, bounds)) <= _HALF
 
 

@@ -63,7 +63,7 @@ class Total:
     written: str | None = field(default=None, repr=False, compare=False)
 
     def within(self, low: Fraction, high: Fraction) -> Total:
-        """The same with persons who count from `low` to `high` at most."""
+        """Limit each person to a count from `low` to `high`."""
         first, last = math.ceil(low / self.step), math.floor(high / self.step)
         # Nobody's rows add up to more, and engines know no larger numbers.
         first, last = max(first, -MOST_STEPS), min(last, MOST_STEPS)
@@ -151,7 +151,7 @@ def whole_steps(low: Fraction, high: Fraction, step: Fraction) -> tuple[int, int
     if first > last or not (first or last):
         raise ParameterError(
             "bounds",
-            "at least one step from each other",
+            "at least one step apart",
             shown_pair((float(low), float(high))),
         )
     return first, last

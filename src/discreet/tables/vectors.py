@@ -43,7 +43,7 @@ MOST_STEPS = 2**31
 """The largest number of steps of one cell: sums of 2^32 rows of a person fit 64 bits."""
 
 _SMALLEST, _LARGEST = Fraction(1, 10**280), Fraction(10) ** 280
-_HOW = "Add up the rows of a person ('sum'), or take their average ('mean')."
+_HOW = "Use 'sum' to add up the rows of a person, or 'mean' to average them."
 _COUNT, _SIGN = "__discreet_rows", "__discreet_sign"
 
 
@@ -175,7 +175,7 @@ def _mean(total: nw.Expr) -> nw.Expr:
 
 
 def read_vector_rule(rule: VectorRule | None, unit: Unit) -> VectorRule | None:
-    """Whether several rows of one person are added up or averaged."""
+    """Read whether several rows of one person are added up or averaged."""
     return stated_rule(rule, VECTOR_RULES, _HOW, unit)
 
 
@@ -265,7 +265,7 @@ def moment_of(vectors: Vectors, grid: RowGrid) -> NDArray[np.object_]:
 
 
 def _in_engine(vectors: Vectors, longest: int) -> NDArray[np.object_]:
-    """The same on DuckDB, which adds whole numbers of 64 bits in 128."""
+    """Add up on DuckDB, which adds whole numbers of 64 bits in 128."""
     import narwhals as nw
 
     names, columns = vectors.names, len(vectors.axes)
@@ -287,7 +287,7 @@ def _in_engine(vectors: Vectors, longest: int) -> NDArray[np.object_]:
 
 
 def shortened(frame: nw.LazyFrame[Any], names: list[str], longest: int) -> nw.LazyFrame[Any]:
-    """As `RowGrid.shortened`, in the engine: vectors in their direction, none longer than
+    """Shorten vectors in the engine, like `RowGrid.shortened`: in their direction, none longer than
     `longest`.
     """
     import narwhals as nw

@@ -294,7 +294,8 @@ def test_a_delta_below_that_of_the_losses_is_refused():
 def test_one_of_delta_and_epsilon_must_be_given(given):
     with pytest.raises(
         discreet.errors.ParameterTypeError,
-        match="The 'delta' parameter of compose must be given, or 'epsilon', but not both",
+        match=r"The 'delta' parameter of compose must be given, or 'epsilon' in its place "
+        r"\(exactly one of the two\)",
     ):
         compose([TENTH], **given)
 

@@ -85,7 +85,7 @@ class TestDistributions:
         best = optimum(losses)
         found = to_privacy_loss_distribution(losses).get_epsilon_for_delta(DELTA)
         # One pair for all g is worth sqrt(4/3) in the limit, and the mean of its loss grows
-        # too: 15 to 19 % for 50 queries and more.
+        # too: 15 to 19% for 50 queries and more.
         assert best * (1 - 1e-9) <= found <= best * (1.1 if queries <= 10 else 1.19)
 
     @pytest.mark.parametrize(

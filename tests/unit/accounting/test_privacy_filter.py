@@ -105,7 +105,7 @@ def test_sums_are_exact(budget, each, times):
         within.admit(each)
     assert within.remaining() == 0
     assert not within.allows(each)
-    with pytest.raises(BudgetExceededError, match=r"has no room for another question\. Requested"):
+    with pytest.raises(BudgetExceededError, match=r"but your budget is used up\. Only answers"):
         within.admit(each)
     assert within.spent() == budget.numbers[0]
     assert within.questions_left(epsilon=0.1) == 0
@@ -161,8 +161,8 @@ def test_a_refusal_takes_nothing_and_names_the_numbers(too_much):
     within.admit(PureDP(0.5))
     before = (within.spent(), within.remaining())
     text = (
-        r"^The budget PureDP\(epsilon=1\) has room for 2 more questions of epsilon 0\.2, or one of "
-        r"0\.5\. Requested epsilon 0\.6\.$"
+        r"^This question costs epsilon 0\.6, but your budget has only 0\.5 left\. "
+        r"Ask with epsilon=0\.5 or less\.$"
     )
     with pytest.raises(BudgetExceededError, match=text):
         within.admit(too_much)
@@ -180,7 +180,9 @@ def test_budget_exceeded_survives_pickling_and_copying():
 
 
 def test_an_enormous_request_is_refused_like_any_other():
-    with pytest.raises(BudgetExceededError, match=r"or one of 1\. Requested epsilon 1\.0e\+400"):
+    with pytest.raises(
+        BudgetExceededError, match=r"costs epsilon 1\.0e\+400, but your budget has only 1"
+    ):
         PrivacyFilter(PureDP(1)).admit(PureDP(10**400))
 
 
@@ -197,7 +199,10 @@ class TestDeltaOfLosses:
         within = PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=Fraction(4, 10**7))
         within.admit(ApproxDP(0.01, Fraction(3, 10**7)))
         before = within.spent()
-        text = r"keeps a delta of 4e-07 for losses that have one, of which 1e-07 is left"
+        text = (
+            r"^This question costs a delta of 2e-07, but your budget has only 1e-07 left for such "
+            r"questions\. Ask with delta=1e-07 or less\.$"
+        )
         with pytest.raises(BudgetExceededError, match=text):
             within.admit(ApproxDP(0.01, Fraction(2, 10**7)))
         assert within.spent() == before
@@ -209,7 +214,9 @@ class TestDeltaOfLosses:
     def test_without_it_losses_with_a_delta_do_not_fit(self, budget):
         within = PrivacyFilter(budget)
         assert not within.allows(ApproxDP(0.01, 1e-9))
-        with pytest.raises(BudgetExceededError, match=r"0 is left\. Requested 1e-09"):
+        with pytest.raises(
+            BudgetExceededError, match=r"a delta of 1e-09, but your budget has no delta left"
+        ):
             within.admit(ApproxDP(0.01, 1e-9))
         assert within.spent() == 0
 
@@ -307,11 +314,19 @@ class TestNoRefunds:
     @BUDGETS
     @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
     def test_a_filter_is_one_budget(self, budget, duplicate):
-        with pytest.raises(TypeError, match="A PrivacyFilter is one budget, and a copy would be"):
+        with pytest.raises(
+            TypeError,
+            match=r"A PrivacyFilter cannot be copied or pickled: a copy would be a second "
+            r"budget\. Share it, or use a Ledger",
+        ):
             duplicate(PrivacyFilter(budget))
 
     def test_a_session_with_a_budget_of_its_own_cannot_be_copied_deeply(self):
-        with pytest.raises(TypeError, match="A PrivacyFilter is one budget"):
+        with pytest.raises(
+            TypeError,
+            match=r"A PrivacyFilter cannot be copied or pickled: a copy would be a second "
+            r"budget\. Share it, or use a Ledger",
+        ):
             copy.deepcopy(SessionBudget(PureDP(1), None))
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -323,7 +338,13 @@ class TestNoRefunds:
             try:
                 within.admit(PureDP(0.1))
             except discreet.DiscreetError as error:
-                code = 0 if "belongs to the process that made it" in str(error) else 2
+                code = (
+                    0
+                    if "This budget can only be used in the process that made it. After a fork, "
+                    "make a new one in the child from a part of the budget, or use a Ledger."
+                    in str(error)
+                    else 2
+                )
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -405,7 +426,7 @@ class TestCoins:
         for number in range(left):
             assert within.questions_left(epsilon=each) == left - number
             within.admit(BoundedRange(each))
-        with pytest.raises(BudgetExceededError, match="room for"):
+        with pytest.raises(BudgetExceededError, match=r"but your budget (has|is)"):
             within.admit(BoundedRange(each))
 
     def test_never_fewer_than_a_pure_budget(self):

@@ -99,8 +99,8 @@ def test_a_full_disk_is_named(shell, monkeypatch):
     outcome = shell("demo")
     assert outcome.code == 1
     assert outcome.err == (
-        "Error: No space is left on the device that was to be written to. If a ledger paid for an "
-        "answer, the answer is kept there: discreet ledger answers shows it.\n"
+        "Error: No space is left on the device. If a ledger paid for the answer, it is kept "
+        "there: discreet ledger answers shows it.\n"
     )
 
 
@@ -164,7 +164,9 @@ def test_a_time_limit_ends_a_question_that_stays_paid_for(shell, monkeypatch):
     asked = ("mode", "demo:reads", "--column", "article", "--person", "reader")
     rest = ("--candidates", "demo:articles", "--epsilon", "1")
     outcome = shell(*asked, *rest, "--time-limit", "0.01")
-    outcome.refused("because it was cancelled. The budget stays charged.")
+    outcome.refused(
+        "The question was ended by its time limit or canceled. The budget stays charged."
+    )
     shell(*asked, *rest, "--time-limit", "-1/2").refused(
         "The '--time-limit' parameter of discreet mode must be greater than 0. Got '-1/2'."
     )
@@ -291,6 +293,9 @@ def test_the_command_line_uses_public_names_only():
         ("discreet.mechanisms.count_lists", "ListRequest"),
         ("discreet.mechanisms.count_lists", "make_unknown"),
         ("discreet.errors", "Hidden"),
+        ("discreet.errors", "escaped"),
+        ("discreet.privacy.cost", "more_like_this"),
+        ("discreet.privacy.parameters", "protects"),
         ("discreet.trusted_files", "require_trusted"),
     }
     allowed |= {("discreet.ledger", name) for name in ("Account", "Charge", "KeptAnswer", "Right")}

@@ -63,7 +63,7 @@ class TestNothingFound:
             "claim PureDP(epsilon=1)",
             "confidence 0.999",
             "would be found 9 times in 10",
-            "That nothing was found is no proof",
+            "Finding nothing is no proof. What was found holds with the stated confidence.",
         ):
             assert part in words(outcome)
         assert max(map(len, outcome.out.splitlines())) <= 80
@@ -192,8 +192,8 @@ class TestRefused:
 
     def test_code_that_never_answers_does_not_pass(self, audit):
         audit("without_scores", *CLAIM, *FEW).refused(
-            "The 'MODULE:NAME' parameter of discreet audit must be code that gives an answer, and "
-            "all calls failed. Got 'TypeError: without_scores() takes 0 positional arguments"
+            "The 'MODULE:NAME' parameter of discreet audit must be code that gives an answer; all "
+            "calls failed. Got 'TypeError: without_scores() takes 0 positional arguments"
         )
 
 
@@ -201,10 +201,19 @@ class TestTwoVerdicts:
     def test_ordinary_scores_come_first(self, audit):
         outcome = audit("right", *CLAIM, *FEW)
         assert outcome.out.index("Ordinary scores") < outcome.out.index("Extreme scores")
-        for part in ("means With scores that real data have", "do Keep this audit among your"):
+        for part in (
+            "means With ordinary scores, no violation was found.",
+            "do Keep this audit among your",
+        ):
             assert part in words(outcome)
 
     def test_the_help_of_monotonic_is_about_the_audited_code(self, shell):
         told = " ".join(shell("audit", "--help").out.replace("│", " ").split())
-        assert "Without it, code that is right only for counts is called violated" in told
-        assert "Halves the error" not in told
+        assert (
+            "One person moves all scores in the same direction, as with counts. Without it, code "
+            "that is right only for counts is reported as a violation." in told
+        )
+        assert (
+            "One person moves all scores in the same direction, as with votes. This halves the "
+            "error." not in told
+        )

@@ -86,7 +86,7 @@ def test_labels_become_values_of_the_column(kind, labels, values):
 
 @pytest.mark.parametrize("kind", [nw.Int64(), nw.Boolean(), nw.Date()])
 def test_labels_that_the_column_cannot_hold(kind):
-    with pytest.raises(ParameterError, match=r"as the column is\. Got 'typed'"):
+    with pytest.raises(ParameterError, match=r"like the column\. Got 'typed'"):
         as_the_column(["Ada"], kind, "typed", "discreet mode")
 
 

@@ -84,7 +84,7 @@ def test_epsilon_instead_of_delta(shell):
 def test_non_adaptive_counts_only_on_the_caller_s_word(shell):
     outcome = shell(*REQUEST, "--epsilon", "1", "--non-adaptive")
     assert row(outcome, "bounded range, non-adaptive") == ["►", "6.27649e-7", "no"]
-    assert "22, all fixed beforehand" in outcome.out
+    assert "22, all fixed in advance" in outcome.out
     assert answer(shell(*REQUEST, "--epsilon", "1", "--json"))["method"] == "bounded-range-adaptive"
     assert (
         answer(shell(*REQUEST, "--epsilon", "1", "--non-adaptive", "--json"))["method"]
@@ -163,10 +163,21 @@ def test_bad_approximate_losses(shell, text):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ((), ("'--delta'", "given, or --epsilon, but not both", "Got nothing.")),
+        (
+            (),
+            (
+                "'--delta'",
+                "given, or '--epsilon' in its place (exactly one of the two)",
+                "Got nothing.",
+            ),
+        ),
         (
             ("--delta", "1e-6", "--epsilon", "1"),
-            ("'--delta'", "given, or --epsilon, but not both", "Got '1e-6'."),
+            (
+                "'--delta'",
+                "given, or '--epsilon' in its place (exactly one of the two)",
+                "Got '1e-6'.",
+            ),
         ),
         (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
         (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),

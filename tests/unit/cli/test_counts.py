@@ -38,7 +38,7 @@ def test_counts_of_candidates(pets):
     assert release.loss == PureDP(1)
     assert all(abs(count - 1100) < 40 for count in release.counts.values)
     shown = pets(*COUNTS, "--person", "owner", "--items-per-person", "1").out
-    assert "accuracy      Each is at most 4 owners off, with 95 %." in shown
+    assert "accuracy      With 95% confidence, each number is off by at most 4 owners." in shown
     assert "none is off" not in shown
 
 
@@ -48,7 +48,7 @@ def test_the_number_of_persons(pets):
     )
     assert abs(release.value - 1201) < 40
     shown = pets("count", *FILE, "--person", "owner").out
-    assert "It is at most 3 owners off, with 95 %." in shown
+    assert "With 95% confidence, the answer is off by at most 3 owners." in shown
     assert "candidates" not in shown
 
 
@@ -74,7 +74,8 @@ def test_groups_of_an_unknown_domain_may_be_empty(pets):
     height = UnknownDomainHistogram(k=2, epsilon=1, delta=1e-6, items_per_person=1)
     # two groups: each has half of the failures
     bound = height.error_bound(Fraction(1, 40))
-    assert f"A pet with {bound} rows or more is named" in shown.out
+    words = " ".join(shown.out.replace("│", " ").split())
+    assert f"a pet with {bound} rows or more is listed" in words
 
 
 def test_groups_are_values_of_their_column(pets, tmp_path):
@@ -82,7 +83,7 @@ def test_groups_are_values_of_their_column(pets, tmp_path):
     years = ("counts", "pets.parquet", *COUNTS[2:], "--one-row", "--by", "year", "--groups")
     release = Release.from_json(pets(*years, "2020,2021", "--json").out)
     assert list(release.value) == [2020, 2021]
-    pets(*years, "a,b").refused("'--groups'", "numbers, as the column is")
+    pets(*years, "a,b").refused("'--groups'", "numbers, like the column")
 
 
 @pytest.mark.parametrize(
@@ -114,5 +115,5 @@ def test_counts_beside_a_file_of_scores(pets):
     unknown = (*scores, "-k", "2", "--delta", "1e-6", "--unknown-domain", "--limit", "20")
     release = Release.from_json(pets(*unknown, "--with-counts", "--json").out)
     assert release.counts is not None
-    pets(*known, "--score-range", "1").refused("'--sensitivity'", "given where counts are asked")
+    pets(*known, "--score-range", "1").refused("'--sensitivity'", "given if you ask for counts")
     pets(*known, "--sensitivity", "1", "--by", "pet").refused("'--by'", "left out without --column")

@@ -109,10 +109,10 @@ def test_a_filter_is_part_of_the_second_question(told):
 
 
 def test_what_was_spent_and_what_is_left(told):
-    part = told.split("4. What was spent, and what is left")[1].split("5. One answer")[0]
-    # a list of ten in one draw, and one of five by picks, which is cheaper in coins
-    assert part.count("BoundedRange(epsilon=1)") == part.count("PureDP(epsilon=1)") == 1
-    assert part.count("ApproxDP(epsilon=1, delta=1e-06)") == 1
+    part = told.split("4. What was spent and what is left")[1].split("5. One answer")[0]
+    # lists by picks, whose squares add up
+    assert part.count("10 \N{MULTIPLICATION SIGN} BoundedRange(0.2984)") == 2
+    assert part.count("5 \N{MULTIPLICATION SIGN} BoundedRange(0.44)") == part.count("+ delta") == 1
     coins = [int(line.split()[-4]) for line in part.splitlines() if line.rstrip().endswith("0.04")]
     assert len(coins) == 4
     total = discreet.Session(

@@ -43,7 +43,7 @@ def typed(what, *more):
 def test_a_table_a_picture_and_what_is_promised(shell, what, tmp_path):
     outcome = shell(*typed(what, "--plot", "model.svg"))
     assert outcome.code == 0
-    for told in ("age", "every patient, with all rows", "every such model", "with 95 %"):
+    for told in ("age", "each `patient`, with all of their", "every such model", "With 95%"):
         assert told in outcome.out
     assert "The picture is in model.svg" in outcome.out
     drawn = (tmp_path / "model.svg").read_text()
@@ -72,7 +72,7 @@ def test_json_is_the_release_that_sessions_give(shell, what):
 def test_a_price_costs_nothing(shell, what):
     price = json.loads(shell(*typed(what, "--dry-run", "--json")).out)
     assert (price["fits"], price["answered"]) == (True, False)
-    assert price["accuracy"]["sentence"].endswith("with 95 %.")
+    assert price["accuracy"]["sentence"].startswith("With 95% confidence, ")
 
 
 def without(what, option, *instead):
@@ -94,7 +94,7 @@ WRONG = {
     "no numbers": (without("linear", "--scale", "--scale", "1,a"), "'--scale' .* Got '1,a'"),
     "three bounds": (
         without("linear", "--bounds", "--bounds", "1,2,3"),
-        "'--bounds' .* 2 numbers with commas",
+        "'--bounds' .* 2 numbers separated by commas",
     ),
     "one class": (without("logistic", "--classes", "--classes", "no"), "'--classes' .* two labels"),
     "no such label": (without("logistic", "--label", "--label", "colour"), "'--label' .* 'colour'"),

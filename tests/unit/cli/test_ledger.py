@@ -94,7 +94,8 @@ class TestBudgets:
 
     def test_another_budget_is_refused(self, opened):
         opened(*OPEN, "--epsilon", "2", "--delta", "0").refused(
-            "The '--epsilon' parameter of discreet ledger open must be the one it was opened with, "
+            "The '--epsilon' parameter of discreet ledger open must be the one that it was opened "
+            "with, "
             "PureDP(epsilon=1)",
             "See discreet ledger extend.",
         )
@@ -129,7 +130,7 @@ class TestBudgets:
         (account,) = parsed(opened("ledger", "show", URL, "--json"))
         assert account["spent"] == {"value": "1/4", "unit": "epsilon"}
         assert account["remaining"] == {"value": "3/4", "unit": "epsilon"}
-        assert account["room"] == "room for 3 more questions of epsilon 0.2, or one of 0.75"
+        assert account["room"] == "about 3 more questions of epsilon 0.2, or one of 0.75"
         assert account["closed"] is None
         assert account["budget"] == {"kind": "pure-dp", "epsilon": "1"}
 
@@ -162,7 +163,9 @@ class TestBudgets:
 
     def test_a_url_gets_its_slashes(self, shell):
         for url in ("sqlite://budget.db", "sqlite:budget.db"):
-            shell("ledger", "show", url).refused("A file is its path")
+            shell("ledger", "show", url).refused(
+                "For a file, give its path, or its path after sqlite:/// (three slashes)."
+            )
 
 
 class TestHistory:
@@ -361,7 +364,7 @@ class TestQuestionsLeft:
 
     def test_one_loss_is_needed(self, opened):
         opened("ledger", "questions-left", URL, "--dataset", "survey").refused(
-            "--epsilon", "or --pure"
+            "--epsilon", "or '--pure' in its place"
         )
 
 
@@ -371,7 +374,7 @@ class TestClosing:
         close = ("ledger", "close", URL, "--dataset", "survey")
         opened(*close).refused("--reason")
         assert "survey ε 1 0.25 ε closed" in words(opened(*close, "--reason", "over"))
-        opened("mode", *READS, *FROM_LEDGER).refused("must be open. Got one that was closed")
+        opened("mode", *READS, *FROM_LEDGER).refused("was closed for good. Answers that were kept")
         opened(*close, "--reason", "again").refused("closed for good")
         assert "Ada" in words(opened("ledger", "answers", URL, "--dataset", "survey"))
 
@@ -439,7 +442,7 @@ class TestDryRun:
             assert ledger.remaining("survey") == 0
         refused = opened(*asked, "--fresh")
         assert (refused.code, refused.out) == (2, "")
-        assert "has no room for another question" in " ".join(refused.err.split())
+        assert "but the budget of 'survey' is used up" in " ".join(refused.err.split())
         assert parsed(opened(*asked)) == first
 
 
@@ -480,8 +483,8 @@ class TestPayingFromALedger:
         # the same question is free; another one is not
         assert opened("mode", *READS, *FROM_LEDGER).code == 0
         opened("mode", *READS, *FROM_LEDGER, "--where", "day > '2026-10-01'").refused(
-            "The budget of 'survey', PureDP(epsilon=1), has no room for another question. "
-            "Requested epsilon 0.5."
+            "This question costs epsilon 0.5, but the budget of 'survey' is used up. "
+            "Only answers that you already have are still free."
         )
 
     def test_the_environment_names_the_ledger(self, opened, monkeypatch):
@@ -491,7 +494,7 @@ class TestPayingFromALedger:
         opened("mode", *READS).refused(
             "The '--dataset' parameter of discreet mode must be given with DISCREET_LEDGER. Got "
             "nothing.",
-            "Unset it to ask outside of any ledger.",
+            "Unset it to ask without a ledger.",
         )
         with Ledger(URL) as ledger:
             assert ledger.remaining("survey") == 0.5
@@ -652,7 +655,7 @@ class TestWhatABudgetIsAbout:
     def test_the_shell_always_says_who_is_protected(self, shell):
         shell(*SHARE, "--epsilon", "1", "--delta", "0").refused("--person", "there is no default")
         shell(*OPEN, "--one-row", "--epsilon", "1", "--delta", "0").refused(
-            "--person", "but not both"
+            "--person", "in its place (exactly one of the two)"
         )
 
     def test_it_is_shown(self, shell):

@@ -42,7 +42,9 @@ def test_what_is_there_is_not_written_to(tmp_path, make):
         lambda: require_writable(str(path), "--plot", "discreet mode"),
         lambda: write_new(str(path), b"new", "--plot", "discreet mode"),
     ):
-        with pytest.raises(ParameterError, match="It is there already: remove it"):
+        with pytest.raises(
+            ParameterError, match="It exists already: remove it, or choose another name"
+        ):
             write()
     for each in (path, target):
         assert not each.is_file() or each.read_bytes() == b"data"

@@ -71,7 +71,7 @@ def test_non_adaptive(shell):
     assert found["method"] == "bounded-range-non-adaptive"
     assert found["epsilon"]["float"] == pytest.approx(0.154964975083)
     assert answer(shell(*REQUEST, "--json"))["epsilon"]["float"] < found["epsilon"]["float"]
-    assert "10, all fixed beforehand" in shell(*REQUEST, "--non-adaptive").out
+    assert "10, all fixed in advance" in shell(*REQUEST, "--non-adaptive").out
 
 
 def test_pure_dp(shell):
@@ -123,7 +123,10 @@ def test_a_pure_budget_is_divided(shell):
             ("--plot", "no/such/folder/a.png"),
             ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'."),
         ),
-        (("--plot", "a.png", "--kind", "pure-dp"), ("'--plot'", "bounded range only")),
+        (
+            ("--plot", "a.png", "--kind", "pure-dp"),
+            ("'--plot'", "given only with bounded range, which it compares"),
+        ),
         (("--plot", "a.png", "--delta", "0"), ("'--plot'", "a --delta greater than 0")),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
     # two are named, nearly always, and the list is not full
     assert told["error_of_half"] == 10
     shown = " ".join(shell(*words).out.split())
-    assert "left out nothing with more than 10 persons, 95 %" in shown
+    assert "left out nobody with more than 10 people; 95%" in shown
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,10 @@ def test_the_budget_is_said(shell, tmp_path):
     words = ["choose-epsilon", "count", "--budget-rho", "1/2"]
     assert "the budget of all questions is ZCDP(rho=0.5)." in shell(*words).out
     shown = " ".join(shell("choose-epsilon", "count").out.split())
-    assert "for another one say --budget-epsilon" in shown
+    assert (
+        "This assumes that epsilons add up, or that this question takes the whole budget. For "
+        "another budget, give --budget-epsilon and --budget-delta, or --budget-rho." in shown
+    )
     picture = tmp_path / "count.svg"
     assert shell(*words, "--plot", str(picture)).code == 0
     assert "ZCDP(rho=0.5)" in picture.read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ def test_a_table_with_bars_in_the_given_order_and_a_reminder(shell):
         "husky",
         "corgi",
     ]
-    assert "97.51 %" in outcome.out
+    assert "97.51%" in outcome.out
     assert "█" in outcome.out
     assert "do not" in outcome.out
     assert "publish" in outcome.out

@@ -83,10 +83,21 @@ def test_none_at_all(shell):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (BUDGET, ("'--bounded-range'", "given, or --pure, but not both", "Got nothing.")),
+        (
+            BUDGET,
+            (
+                "'--bounded-range'",
+                "given, or '--pure' in its place (exactly one of the two)",
+                "Got nothing.",
+            ),
+        ),
         (
             ("--pure", "1", "--bounded-range", "1", *BUDGET),
-            ("'--bounded-range'", "given, or --pure, but not both", "Got '1'."),
+            (
+                "'--bounded-range'",
+                "given, or '--pure' in its place (exactly one of the two)",
+                "Got '1'.",
+            ),
         ),
         (("--pure", "0", *BUDGET), ("'--pure'", "greater than 0", "Got '0'.")),
         (("--pure", "0.1x3", *BUDGET), ("'--pure'", "greater than 0", "Got '0.1x3'.")),
@@ -107,7 +118,7 @@ def test_none_at_all(shell):
         ),
         (
             ("--pure", "1", *BUDGET, "--plot", "a.png"),
-            ("'--plot'", "bounded range only", "Got 'a.png'."),
+            ("'--plot'", "given only with bounded range, which it compares", "Got 'a.png'."),
         ),
         (
             ("--bounded-range", "1", *BUDGET, "--plot", "a.jpg"),

@@ -225,7 +225,7 @@ class TestAnswers:
         alone = [option for option in MEDIAN if option not in (*WHO, *LARGEST)]
         assert answer(ask(*alone, "--one-row", "--json")).value in (9, 10)
         refused = ask(*alone, "--one-row", *LARGEST)
-        refused.refused("'--rule'", "left out where each row is protected by itself", "Got 'max'.")
+        refused.refused("'--rule'", "left out if each row is protected by itself", "Got 'max'.")
 
     def test_several_items_in_a_cell(self, ask, tmp_path):
         rows = "".join(f"s{i},{'Ada; Bob' if i % 2 else 'Bob ;Bob'}\n" for i in range(3000))
@@ -285,9 +285,9 @@ class TestShown:
             "selected Ada",
             "PureDP(epsilon=1)",
             "candidates 3",
-            "protected every student, with all rows",
+            "protects each `student`, with all of their rows",
             "where grade >= 8",
-            "No one person, by being in the data or not,",
+            "Adding or removing any one person changes the chance of any answer by a factor",
         ):
             assert part in words(outcome)
         assert max(map(len, outcome.out.splitlines())) <= 80
@@ -295,14 +295,17 @@ class TestShown:
 
     def test_the_promise_to_a_row(self, ask):
         outcome = ask(*MODE, "--one-row", *KNOWN, "--epsilon", "1")
-        assert "protected every row by itself accuracy" in words(outcome)
-        assert "promise No one row, by being in the data or not," in words(outcome)
+        assert "protects each row by itself accuracy" in words(outcome)
+        assert (
+            "promise Adding or removing any one row changes the chance of any answer by a"
+            in words(outcome)
+        )
 
     def test_a_list(self, ask):
         outcome = ask(*LIST[:-4], "-k", "3", "--epsilon", "1", *UNKNOWN)
         assert "1 Ada 2 Bob ⊥ nothing more stands out" in words(outcome)
-        assert "protected every student, with all rows" in words(outcome)
-        assert "not known beforehand; the 30 most frequent can take part" in words(outcome)
+        assert "protects each `student`, with all of their rows" in words(outcome)
+        assert "not known beforehand; the 30 most frequent take part" in words(outcome)
         assert "Cy" not in outcome.out
 
     def test_a_list_of_few_items_of_each_person(self, ask, tmp_path):
@@ -320,9 +323,11 @@ class TestShown:
             "--unknown-domain",
         )
         shown = words(ask(*options, "--items-per-person", "1"))
-        assert "counted 1 value of each student at most, drawn at random" in shown
+        assert "counted at most 1 value per student, drawn at random" in shown
         assert all(name in shown for name in ("Ada", "Bob", "Cy"))
-        assert "counted 2 values of each student" in words(ask(*options, "--items-per-person", "2"))
+        assert "counted at most 2 values per student, drawn at random" in words(
+            ask(*options, "--items-per-person", "2")
+        )
         release = answer(ask(*options, "--items-per-person", "1", "--json"))
         assert (sorted(release.value), release.loss) == (["Ada", "Bob", "Cy"], ApproxDP(1, 1e-6))
 
@@ -332,7 +337,7 @@ class TestShown:
         assert (release.mechanism, release.candidates) == ("histogram-laplace", 3)
         assert len(release.counts.values) == 2
         shown = words(ask(*LIST, *KNOWN, "--items-per-person", "1"))
-        assert "counted 1 value of each student at most, drawn at random" in shown
+        assert "counted at most 1 value per student, drawn at random" in shown
 
     def test_a_row_has_one_item(self, ask):
         options = (
@@ -347,7 +352,7 @@ class TestShown:
         )
         assert "counted" not in words(ask("top-k", *options, "1"))
         ask("top-k", *options, "2").refused(
-            "'--items-per-person'", "1, or left out, where each row is protected", "Got 2."
+            "'--items-per-person'", "1, or left out, if each row is protected by itself", "Got 2."
         )
 
     @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
@@ -389,7 +394,7 @@ class TestPlot:
         outcome = ask(*COMMANDS[command], "--plot", "answer.svg")
         assert outcome.out.endswith("The picture is in answer.svg\n")
         drawn = (tmp_path / "answer.svg").read_text()
-        assert "the scores are private and are not drawn" in drawn
+        assert "scores are private and are not drawn" in drawn
         for count in ("3000", "1500", "15000"):
             assert f"<!-- {count}" not in drawn
 
@@ -453,7 +458,7 @@ class TestFiles:
         options = ("mode", "votes.parquet", "--column", "grade", *WHO, "--epsilon", "1", "--json")
         assert answer(ask(*options, "--candidates", "9,900")).value == 9
         ask(*options, "--candidates", "9,ten").refused(
-            "The '--candidates' parameter of discreet mode must be numbers, as the column is. Got "
+            "The '--candidates' parameter of discreet mode must be numbers, like the column. Got "
             "'9,ten'."
         )
 
@@ -463,16 +468,19 @@ class TestFiles:
             (("missing.csv",), ("'TABLE'", "an existing file", "Got 'missing.csv'.")),
             (("missing*.csv",), ("'TABLE'", "an existing file", "Got 'missing*.csv'.")),
             (("missing.duckdb", "--table", "x"), ("'TABLE'", "an existing file")),
-            (("https://example.org/votes.csv",), ("'TABLE'", "discreet reads local files only")),
+            (
+                ("https://example.org/votes.csv",),
+                ("'TABLE'", "Download it first: discreet reads only local files."),
+            ),
             (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
             (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
             (
                 ("broken.duckdb", "--table", "x"),
-                ("'TABLE'", "a file that can be read as its name says", "Got 'broken.duckdb'."),
+                ("'TABLE'", "a file in the format that its name says", "Got 'broken.duckdb'."),
             ),
             (
                 ("broken.parquet",),
-                ("'TABLE'", "a file that can be read as its name says", "Got 'broken.parquet'."),
+                ("'TABLE'", "a file in the format that its name says", "Got 'broken.parquet'."),
             ),
             (("empty.csv",), ("'TABLE'", "a file with columns", "Got 'empty.csv'. It is empty.")),
             (
@@ -499,13 +507,19 @@ class TestHintsInTheWordsOfTheShell:
     def test_another_encoding(self, ask, tmp_path):
         (tmp_path / "latin.csv").write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
         outcome = ask("mode", "latin.csv", *PICK[2:])
-        outcome.refused("'TABLE'", "Got 'latin.csv'.", "For another one: --encoding latin-1.")
+        outcome.refused(
+            "'TABLE'", "Got 'latin.csv'.", "Give another one, as in --encoding latin-1."
+        )
         assert "canary" not in outcome.err
 
     def test_which_of_several_rows(self, ask):
         place = MEDIAN.index("--rule")
         outcome = ask(*MEDIAN[:place], *MEDIAN[place + 2 :])
-        outcome.refused("'--rule'", "Got nothing.", "which value counts: --rule max or --rule min.")
+        outcome.refused(
+            "'--rule'",
+            "Got nothing.",
+            "which value counts if a person has several rows: --rule max or --rule min.",
+        )
 
 
 class TestRefused:
@@ -520,7 +534,7 @@ class TestRefused:
                 ("--one-row",),
                 (
                     "'--person'",
-                    "given, or --one-row, but not both",
+                    "given, or '--one-row' in its place (exactly one of the two)",
                     "Got 'student'. Say who is protected",
                 ),
             ),
@@ -558,7 +572,8 @@ class TestRefused:
     def test_somebody_must_be_protected(self, ask, command):
         options = [option for option in COMMANDS[command] if option not in WHO]
         ask(*options).refused(
-            f"The '--person' parameter of discreet {command} must be given, or --one-row",
+            f"The '--person' parameter of discreet {command} must be given, or '--one-row' in its "
+            f"place",
             "Got nothing.",
         )
 
@@ -576,15 +591,15 @@ class TestRefused:
             ((*PRICE, "--rule", "mean"), ("'--rule'", "'max', 'min'", "Got 'mean'.")),
             (
                 [option for option in PRICE if option not in LARGEST],
-                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+                ("'--rule'", "given if a person can have several rows", "Got nothing."),
             ),
             (
                 [option for option in MEDIAN if option not in LARGEST],
-                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+                ("'--rule'", "given if a person can have several rows", "Got nothing."),
             ),
             (
                 (*MEDIAN, "--rows-per-person", "2"),
-                ("'--rows-per-person'", "left out where there is a rule", "Got '2'."),
+                ("'--rows-per-person'", "left out if there is a rule", "Got '2'."),
             ),
             (
                 (*MEDIAN, "--rows-per-person", "0"),
@@ -639,11 +654,19 @@ class TestRefused:
             ),
             (
                 (*LIST, *KNOWN, "--label", "x"),
-                ("'--label'", "left out with --column", "It belongs to a file of scores"),
+                (
+                    "'--label'",
+                    "left out with --column",
+                    "It is for a file of scores, with --label and --score.",
+                ),
             ),
             (
                 (*LIST, *KNOWN, "--monotonic"),
-                ("'--monotonic'", "left out with --column", "numbers of persons"),
+                (
+                    "'--monotonic'",
+                    "left out with --column",
+                    "The scores are then numbers of people",
+                ),
             ),
             (
                 (*LIST, *KNOWN, "--unknown-domain"),
@@ -672,7 +695,11 @@ class TestRefused:
                     "--table",
                     "x",
                 ),
-                ("'--table'", "left out without --column", "It belongs to a table of persons"),
+                (
+                    "'--table'",
+                    "left out without --column",
+                    "It is for a table about people, with --column.",
+                ),
             ),
         ],
     )

@@ -59,7 +59,7 @@ def test_a_table_of_shares_with_errors(shell, tmp_path):
     lines = outcome.out.splitlines()
     assert lines[0].split() == ["category", "share", "±", "error"]
     for line, label, share, error in zip(lines[1:], LABELS, shares, errors, strict=False):
-        assert line.split()[:5] == [label, f"{100 * share:.2f}", "%", f"{100 * error:.2f}", "%"]
+        assert line.split()[:3] == [label, f"{100 * share:.2f}%", f"{100 * error:.2f}%"]
     assert "100 reports by randomized-response" in outcome.out
     assert max(map(len, lines)) <= 80
 

@@ -306,26 +306,26 @@ class TestBadData:
 
     def test_duplicate_labels(self, tmp_path):
         text = f"name,votes\n{CANARY_LABEL},1\n{CANARY_LABEL},{CANARY_SCORE}\n"
-        self.refuses(written(tmp_path / "v.csv", text), "must differ from each other")
+        self.refuses(written(tmp_path / "v.csv", text), "must all be different")
 
     @pytest.mark.parametrize("empty", ["", '""'])
     def test_empty_labels_in_csv(self, tmp_path, empty):
         self.refuses(
             written(tmp_path / "v.csv", f"name,votes\nx,1\n{empty},{CANARY_SCORE}\n"),
-            "must all be there",
+            "must not be empty",
         )
 
     @pytest.mark.parametrize("row", ['{"name": null, "votes": 424242}', '{"votes": 424242}'])
     def test_empty_labels_in_json(self, tmp_path, row):
         self.refuses(
             written(tmp_path / "v.jsonl", f'{{"name": "x", "votes": 1}}\n{row}\n'),
-            "must all be there",
+            "must not be empty",
         )
 
     @pytest.mark.parametrize("label", ["NULL::VARCHAR", "'nan'::DOUBLE"])
     def test_empty_labels_in_parquet(self, tmp_path, label):
         path = parquet(tmp_path / "v.parquet", f"SELECT {label} AS name, {CANARY_SCORE} AS votes")
-        self.refuses(path, "must all be there")
+        self.refuses(path, "must not be empty")
 
     def test_labels_that_are_neither_text_nor_whole_numbers(self, tmp_path):
         path = written(tmp_path / "v.jsonl", f'{{"name": ["{CANARY_LABEL}"], "votes": 1}}')
@@ -397,7 +397,9 @@ class TestPlaces:
         "file", ["http://localhost:1/v.csv", "https://example.com/v.parquet", "s3://bucket/v.csv"]
     )
     def test_nothing_comes_over_the_network(self, file):
-        with pytest.raises(ParameterError, match="discreet reads local files only"):
+        with pytest.raises(
+            ParameterError, match="Download it first: discreet reads only local files"
+        ):
             read(file)
 
     @pytest.mark.parametrize("name", ["votes.xlsx", "votes", "votes.txt", ".csv"])

@@ -32,8 +32,8 @@ def test_the_answer_is_shown_with_its_promise(votes):
         "PureDP(epsilon=1)",
         "permute-and-flip",
         "3",
-        "No one person",
-        "e^1 = 2.719",
+        "Adding or removing any one person",
+        "2.72 (e^1)",
     ):
         assert part in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 80
@@ -46,7 +46,7 @@ def test_json_is_a_release(votes):
     assert replace(release, accuracy=None) == Release(
         value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3
     )
-    assert "with 95 %" in str(release.accuracy)
+    assert "With 95% confidence, the chosen" in str(release.accuracy)
     assert outcome.out == release.to_json() + "\n"
 
 
@@ -243,7 +243,7 @@ def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
             str(tmp_path / "v.parquet")
         )
     outcome = shell("select", "v.parquet", *COLUMNS, *PRIVACY)
-    outcome.refused("fine enough")
+    outcome.refused("must be precise enough")
     assert "1e+17" not in outcome.err
 
 
@@ -253,7 +253,7 @@ class TestGap:
         assert (outcome.code, outcome.err) == (0, "")
         words = " ".join(outcome.out.replace("│", " ").split())
         found = re.search(
-            r"gap (\d+) With 95 % confidence the winner's true lead is at least ([\d.]+)\. "
+            r"gap (\d+) With 95% confidence, the winner's true lead is at least ([\d.]+)\. "
             r"privacy loss PureDP",
             words,
         )
@@ -283,7 +283,7 @@ class TestGap:
         words = " ".join(
             votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split()
         )
-        assert "gap 0 The gap is too small for a claim." in words
+        assert "gap 0 The gap is too small to say how far ahead the winner really is." in words
 
     def test_one_candidate_has_no_gap(self, shell):
         outcome = shell(

@@ -144,7 +144,7 @@ class TestServe:
         assert not Path("discreet-keys.db").exists()
 
     def test_a_new_ledger_is_named_as_such(self, shell, started, published):
-        said = "The ledger discreet.db is new: nothing was spent there.\n"
+        said = "The ledger discreet.db is new, so nothing is spent yet.\n"
         assert [said in shell("serve").out for _ in range(2)] == [True, False]
 
     def test_a_manifest_that_cannot_be_read(self, shell, started, tmp_path):
@@ -187,7 +187,9 @@ class TestAnchorFiles:
             book.note({"any": "entry"}, dataset=book.accounts()[0].dataset)
         assert shell(*command, *options).code == 0
         (tmp_path / ledger).write_bytes(older)
-        shell(*command, *options).refused("must contain its anchor", "It was cut or put back")
+        shell(*command, *options).refused(
+            "must contain its anchor", "It was cut, or replaced by an older copy."
+        )
         (tmp_path / ANCHOR).unlink()
         shell(*command, *options).refused("must hold a later point")
         assert len(started) == 2
@@ -213,7 +215,9 @@ def test_a_manifest_that_somebody_else_may_write_is_refused(
 ):
     """It says who may ask what, and with which share."""
     (tmp_path / "discreet.toml").chmod(0o666)
-    shell("serve", "discreet.toml").refused("The manifest discreet.toml must be a file of your own")
+    shell("serve", "discreet.toml").refused(
+        "The manifest discreet.toml must be a file that belongs to you or root"
+    )
     with monkeypatch.context() as mounted:
         server = pytest.importorskip("discreet.service.server")
         mounted.setattr(server.Running, "require_free", lambda running: None)
@@ -276,7 +280,7 @@ class TestExplore:
     def test_there_is_no_default_budget(self, shell, started, people, tmp_path):
         outcome = shell(*EXPLORE)
         assert outcome.code == 130
-        assert "How much may be spent on this file in total? epsilon" in outcome.out
+        assert "How much epsilon may be spent on this file in total?" in outcome.out
         assert started == []
         assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 

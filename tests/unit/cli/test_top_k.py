@@ -51,8 +51,9 @@ def bare(release):
             (
                 "PureDP(epsilon=1)",
                 "peeling-permute-and-flip",
-                "accuracy A candidate left out is at most 16.5 ahead of any that is listed, with "
-                "95 %.",
+                "accuracy With 95% confidence, no unlisted candidate beats a listed one by more "
+                "than "
+                "16.5.",
             ),
         ),
         (
@@ -60,8 +61,8 @@ def bare(release):
             (
                 "BoundedRange(epsilon=1)",
                 "joint-exponential",
-                "accuracy In each place the candidate is at most 12.4 behind the one that belongs "
-                "there, with 95 %.",
+                "accuracy With 95% confidence, each candidate is at most 12.4 behind the one that "
+                "belongs in its place.",
             ),
         ),
     ],
@@ -74,8 +75,8 @@ def test_the_list_is_shown_with_its_promise(votes, method, parts):
     for part in (
         *parts,
         "candidates 4",
-        "No one person",
-        "e^1 = 2.719 times as likely.",
+        "Adding or removing any one person changes the chance of any answer",
+        "by a factor of at most 2.72 (e^1).",
     ):
         assert part in words
     assert max(map(len, outcome.out.splitlines())) <= 80
@@ -86,11 +87,10 @@ def test_what_a_delta_promises(votes):
     outcome = votes("-k", "3", *PRIVACY, "--delta", "1e-6", "--method", "one-shot")
     words = " ".join(outcome.out.replace("│", "").split())
     assert "ApproxDP(epsilon=1, delta=1e-06) mechanism one-shot-gumbel" in words
-    promise = (
-        "makes anything about the answer more than e^1 = 2.719 times as likely, plus a probability "
-        "of 1e-6."
-    )
-    assert f"No one person, by being in the data or not, {promise}" in words
+    assert (
+        "Adding or removing any one person changes the chance of any answer by a factor of at most "
+        "2.72 (e^1), plus a probability of 1e-6."
+    ) in words
 
 
 def test_json_is_a_release(votes):
@@ -199,8 +199,8 @@ class TestFewItemsOfEachPerson:
 
     def test_a_histogram_needs_to_know_how_many(self, votes):
         votes("-k", "3", *PRIVACY, "--method", "histogram").refused(
-            "The '--method' parameter of discreet top-k must be another one where nobody knows how "
-            "many items a person has. Got 'histogram'. Say --items-per-person."
+            "The '--method' parameter of discreet top-k must be another one, unless you limit "
+            "how many items of each person count. Got 'histogram'. Say --items-per-person."
         )
         options = ("--method", "histogram", "--items-per-person", "2", "--json")
         release = Release.from_json(votes("-k", "3", *PRIVACY, *options).out)
@@ -212,8 +212,8 @@ class TestFewItemsOfEachPerson:
     )
     def test_one_person_moves_each_count_by_one(self, votes, options, got):
         votes("-k", "3", "--epsilon", "1", *options, "--items-per-person", "1").refused(
-            "The '--sensitivity' parameter of discreet top-k must be 1 where --items-per-person is "
-            f"given. Got {got}. The scores are then numbers of persons."
+            f"The '--sensitivity' parameter of discreet top-k must be 1 if --items-per-person "
+            f"is given. Got {got}. The scores are then numbers of people."
         )
 
 
@@ -263,7 +263,7 @@ class TestUnknownDomain:
         assert "newt" not in outcome.out
         words = " ".join(outcome.out.replace("│", "").split())
         assert (
-            "limited-domain candidates not known beforehand; the 30 most frequent can take part"
+            "limited-domain candidates not known beforehand; the 30 most frequent take part"
             in words
         )
 
@@ -338,7 +338,12 @@ class TestUnknownDomain:
         [
             (
                 ("--delta", "0"),
-                ("'--delta'", "greater than 0", "Got '0'.", "not possible with pure privacy"),
+                (
+                    "'--delta'",
+                    "greater than 0",
+                    "Got '0'.",
+                    "Pure privacy cannot list names that come from the data.",
+                ),
             ),
             (("--limit", "2"), ("'--limit'", "at least k, 3", "Got 2.")),
             (("--limit", "0"), ("'--limit'", "a whole number from 1 to 1,000,000", "Got 0.")),
@@ -557,6 +562,6 @@ class TestPlot:
         assert votes("-k", "2", *PRIVACY).code == 0
 
     def test_the_help_says_that_scores_are_never_drawn(self, shell):
-        assert "scores are private and never drawn" in " ".join(
+        assert "Scores are private and never drawn." in " ".join(
             shell("top-k", "--help").out.split()
         )

@@ -46,7 +46,11 @@ def test_pages_that_no_row_is_on_are_looked_at(ledger, tmp_path):
     place.path.write_bytes(content)
     with (
         Ledger(place.url) as again,
-        pytest.raises(LedgerDamagedError, match=r"pages of the ledger's file must be as"),
+        pytest.raises(
+            LedgerDamagedError,
+            match=r"The file of the ledger is damaged: its pages are not as SQLite wrote them\. "
+            r"Restore a backup",
+        ),
     ):
         again.verify()
 

@@ -167,7 +167,10 @@ def refused(one):
     try:
         held(one)
     except LedgerError as error:
-        return "must not be in use at the moment of a fork" in str(error)
+        return (
+            "This process was forked while a ledger in a file was being charged. Start it anew, "
+            "or use multiprocessing's 'spawn'." in str(error)
+        )
     return False
 
 

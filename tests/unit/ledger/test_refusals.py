@@ -65,24 +65,29 @@ def test_whose_budget_it_is_and_what_still_fits(asker, owner):
     assert isinstance(error, BudgetExceededError)
     whose = "'survey' for 'ada' in 'may'" if owner else "'survey' in 'may'"
     assert str(error) == (
-        f"The budget of {whose}, ApproxDP(epsilon=1, delta=1e-06), has room for 7 more questions "
-        "of epsilon 0.02, or one of 0.052. Requested epsilon 0.1."
+        f"This question costs epsilon 0.1, but the budget of {whose} has room for only about 7 "
+        "more questions of epsilon 0.02, or one of 0.052. Ask with epsilon=0.052 or less."
     )
 
 
 @pytest.mark.parametrize("spent", [NEARLY, Sums(None, None, 0), Sums(2 * UNITS, 2100, 10**9)])
 def test_an_analyst_is_not_told_what_others_have_spent(spent):
-    assert str(exceeded("ada", "", spent)) == "This data set has no room for this question."
+    assert str(exceeded("ada", "", spent)) == (
+        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
+        "owner for "
+        "more."
+    )
 
 
 def test_a_reused_key_is_named():
     error = refuse(refused="another request")
     assert isinstance(error, KeyReusedError)
-    assert "Got 'req-1' with another one before." in str(error)
+    assert "Got 'req-1', which was used for another one. Use a new key." in str(error)
 
 
 @pytest.mark.parametrize(
-    ("state", "words"), [("reserved", "its process is gone"), ("settled", "was not kept")]
+    ("state", "words"),
+    [("reserved", "because it failed or its process ended"), ("settled", "was not kept")],
 )
 def test_a_lost_request_says_what_became_of_it(state, words):
     error = lost("req-1", state)
@@ -94,7 +99,7 @@ def test_a_lost_request_says_what_became_of_it(state, words):
 def test_a_running_request_is_asked_for_later():
     error = running("req-1", 0.5)
     assert isinstance(error, ReservationRunningError)
-    assert "'req-1' was charged and is still running, after 0.5 seconds" in str(error)
+    assert "'req-1' was charged and is still running after 0.5 seconds" in str(error)
 
 
 def test_a_closed_budget_is_named():
@@ -114,7 +119,7 @@ def test_an_analyst_is_a_parameter(why):
 def test_everything_else_is_an_error_too(why):
     assert type(refuse(refused=why)) is LedgerError
     told = unexpected(Outcome(refused=why), operation(), "Ledger.open")
-    assert str(told) == f"Ledger.open must be possible in the ledger as it is. Got: {why}."
+    assert str(told) == f"The ledger refuses Ledger.open: {why}."
 
 
 def test_what_is_charged_is_what_was_asked_for():

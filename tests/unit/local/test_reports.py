@@ -167,7 +167,7 @@ class TestLaw:
     )
     def test_whole_reports_follow_the_law(self, kind, words):
         """A chi-square test over all reports of five categories, with power against an epsilon
-        that is 10 % off.
+        that is 10% off.
         """
         persons, value = 60_000, 3
         mechanism = kind(range(5), epsilon=1, **words)

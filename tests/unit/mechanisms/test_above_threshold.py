@@ -445,7 +445,7 @@ class TestRefusedAnswers:
     )
     def test_what_is_too_coarse(self, answer):
         with pytest.raises(
-            ScoresError, match="The 'answers' of AboveThreshold must be fine enough"
+            ScoresError, match="The 'answers' of AboveThreshold must be precise enough"
         ):
             make(10**9).select([answer])
         make(10**9).select(

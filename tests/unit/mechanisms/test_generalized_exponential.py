@@ -583,7 +583,7 @@ class TestInput:
             ({}, ScoresError, "must have at least one candidate"),
             ([CANARY, float("nan")], ScoresError, "must be finite"),
             ([CANARY, True], ScoresTypeError, "must be numbers"),
-            ([CANARY, 2.0**60], ScoresError, "must be fine enough"),
+            ([CANARY, 2.0**60], ScoresError, "must be precise enough"),
             (np.ones((2, 2)), ScoresTypeError, "must be one-dimensional"),
             ("scores", ScoresTypeError, "must be numbers"),
         ],
@@ -603,5 +603,5 @@ class TestInput:
     def test_the_smallest_sensitivity_decides_how_fine_floats_must_be(self):
         coarse = 2.0**53  # its neighbours are 2 apart
         assert make().select([0.0, coarse], [2, 5]) == 1
-        with pytest.raises(ScoresError, match="must be fine enough"):
+        with pytest.raises(ScoresError, match="must be precise enough"):
             make().select([0.0, coarse], [1, 5])

@@ -391,7 +391,7 @@ def test_no_refusal_shows_a_score(scores):
 def test_floats_coarser_than_the_sensitivity_are_refused(scores):
     with pytest.raises(
         discreet.errors.ScoresError,
-        match=r"fine enough to show what one person changes.*than the sensitivity",
+        match=r"precise enough to show what one person changes.*than the sensitivity",
     ):
         select(scores)
 
@@ -403,7 +403,7 @@ def test_floats_coarser_than_the_sensitivity_are_refused(scores):
 def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
     with pytest.raises(
         discreet.errors.ScoresError,
-        match=r"fine enough to show what one person changes.*than the sensitivity",
+        match=r"precise enough to show what one person changes.*than the sensitivity",
     ):
         select(make([1e17, other]))
 
@@ -527,7 +527,7 @@ class Kilograms(np.float64):
 @pytest.mark.parametrize("kind", [Grams, Kilograms])
 def test_a_subclass_of_a_float_is_a_float(kind):
     assert select([kind(1.5), 500.0]).value == 1
-    with pytest.raises(discreet.errors.ScoresError, match="fine enough"):
+    with pytest.raises(discreet.errors.ScoresError, match="precise enough"):
         discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
 
 

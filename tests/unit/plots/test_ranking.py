@@ -14,7 +14,7 @@ from discreet.plots.ranking import MOST_RANKS, NOTHING_MORE, answer_figure, rank
 
 NAMES = ["news", "weather", "sports", "chess"]
 LONG = "a label that goes on and on " * 30
-NOTE = "Ranks only: the scores are private and are not drawn."
+NOTE = "Ranks only: scores are private and are not drawn."
 
 
 def release_of(labels, **others):
@@ -50,7 +50,7 @@ def test_one_answer_and_nothing_else():
         repr("$5 [x]\n"),
         "ApproxDP(epsilon=1, delta=1e-06)",
         "permute-and-flip among 250 candidates",
-        "The answer only: the scores are private and are not drawn.",
+        "The answer only: scores are private and are not drawn.",
     ]
     with pytest.raises(ParameterError, match="the release of one answer"):
         answer_figure(release_of(NAMES), title="Top 4")

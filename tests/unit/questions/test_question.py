@@ -74,7 +74,7 @@ def test_a_number_of_thousands_of_digits_is_refused_like_any_other():
     asked = Mode("pet", candidates=["cat", 10**5000], epsilon=1)
     assert asked.canonical() is None
     session = Session(PETS, unit=OneRow(), budget=PureDP(1))
-    with pytest.raises(ParameterError, match="must be text, as the column is"):
+    with pytest.raises(ParameterError, match="must be text, like the column"):
         session.ask(asked)
 
 
@@ -116,7 +116,7 @@ class TestPublicFacts:
         assert session.mode("pet", epsilon=64, candidates=["dog"]).value == "dog"
 
     def test_without_any_it_is_refused(self):
-        with pytest.raises(ParameterError, match="given, or a public fact of the column"):
+        with pytest.raises(ParameterError, match="given, here or as a public fact of the column"):
             self.session(split=";").mode("pet", epsilon=1)
 
     @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_ends_that_are_rational_or_nearly_so(law, distances):
     "make", [discreet.mechanisms.ExponentialMechanism, discreet.mechanisms.PermuteAndFlip]
 )
 def test_draws_have_the_stated_odds(make):
-    """G-test at 1e-9; a change of one probability by 10 % is noticed."""
+    """G-test at 1e-9; a change of one probability by 10% is noticed."""
     from scipy.stats import chi2, power_divergence
 
     scores = [5, 1, 4, 4, 0, 2, 5, 3]

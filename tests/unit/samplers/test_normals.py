@@ -109,7 +109,7 @@ def test_logarithms_of_uniform_numbers():
 def test_the_numbers_are_normal_and_independent():
     """Each column against the normal law, each pair by its angle; false alarm 1e-6 each.
 
-    With 40,000 numbers a scale that is 10 % off is noticed with near certainty.
+    With 40,000 numbers a scale that is 10% off is noticed with near certainty.
     """
     numbers = LazyNormals(40_000, 3, Chance(SeededBits(11))).values
     for column in numbers.T:

@@ -269,7 +269,7 @@ class TestReading:
         )
         with pytest.raises(
             ParameterError,
-            match=r"must be 1, or left out, where each row is protected by itself\. Got 2\.",
+            match=r"must be 1, or left out, if each row is protected by itself\. Got 2\.",
         ):
             read_cap(2, self.TABLE, OneRow(), Items("item"))
 
@@ -288,8 +288,8 @@ class TestReading:
         with pytest.raises(
             ParameterTypeError,
             match=(
-                rf"left out where a person is not text or a number\. Got 3\. The column '{column}' "
-                r"is of"
+                rf"left out if people are not identified by text or numbers\. Got 3\. The column "
+                rf"'{column}' is of"
             ),
         ):
             read_cap(3, self.TABLE, Person(column), Items("item"))
@@ -328,7 +328,11 @@ def test_persons_under_several_spellings_are_refused():
     connection.execute("create table reads (who varchar, item varchar)")
     table = open_table(connection.table("reads"))
     assert read_cap(None, table, Person("who"), Items("item")) is None
-    with pytest.raises(ParameterTypeError, match="Make it plain text in a query first"):
+    with pytest.raises(
+        ParameterTypeError,
+        match=r'Convert it to plain text in a query first: collate "C" in SQL, cast\("string"\) '
+        r"on Spark",
+    ):
         read_cap(3, table, Person("who"), Items("item"))
 
 

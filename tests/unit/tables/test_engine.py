@@ -16,10 +16,7 @@ import discreet
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
 from discreet.tables.engine import Cancellation, Deadline, WatchedBits
 
-TOLD = (
-    "The question was ended, by its time limit or because it was cancelled. "
-    "The budget stays charged."
-)
+TOLD = "The question was ended by its time limit or canceled. The budget stays charged."
 VOTES = {"student": [1, 2, 3], "teacher": ["Ada", "Ada", "Bob"]}
 COUNTING = "discreet.questions.mode.count_candidates"
 
@@ -160,7 +157,7 @@ class TestSessions:
         table = duckdb.connect().from_df(pandas.DataFrame(VOTES))
         with pytest.raises(ParameterError) as refused:
             open_session(table, time_limit=5)
-        rule = "left out where the engine cannot be stopped"
+        rule = "left out if the engine cannot be stopped"
         assert str(refused.value).startswith(
             f"The 'time_limit' parameter of Session must be {rule}. Got 5. DuckDB can be stopped"
         )

@@ -46,12 +46,12 @@ def test_labels_are_read_in_order(labels, expected):
         (["a", "a"], "all different"),
         ([1, 1.0], "all different"),
         ([1, True], "all different"),
-        ([None], "without an empty one"),
-        (["a", float("nan")], "without an empty one"),
-        ([np.float64("nan")], "without an empty one"),
-        ([pandas.NA], "without an empty one"),
-        ([pandas.NaT], "without an empty one"),
-        ([Decimal("NaN")], "without an empty one"),
+        ([None], "without empty labels"),
+        (["a", float("nan")], "without empty labels"),
+        ([np.float64("nan")], "without empty labels"),
+        ([pandas.NA], "without empty labels"),
+        ([pandas.NaT], "without empty labels"),
+        ([Decimal("NaN")], "without empty labels"),
     ],
     ids=str,
 )
@@ -102,21 +102,21 @@ RIGHT = [
     (nw.Date(), [datetime.date(2026, 1, 1)]),
 ]
 WRONG = [
-    (nw.String(), [1, 1.5, True, b"a", "\ud800", "a\0"], "text, as the column is"),
-    (nw.Enum(["a"]), [1], "text, as the column is"),
+    (nw.String(), [1, 1.5, True, b"a", "\ud800", "a\0"], "text, like the column"),
+    (nw.Enum(["a"]), [1], "text, like the column"),
     (
         nw.Int64(),
         ["1", True, 2**63, -(2**63) - 1, 10**400, float("inf"), Decimal(1)],
-        "numbers of at most 64 bits, as the column is",
+        "numbers of at most 64 bits, like the column",
     ),
     (
         nw.Float32(),
         ["1", False, 10**30, float("-inf")],
-        "numbers of at most 64 bits, as the column is",
+        "numbers of at most 64 bits, like the column",
     ),
-    (nw.Decimal(), [0.1, "1", True, Decimal("inf")], "whole numbers or Decimals, as the column is"),
-    (nw.Boolean(), [1, 0, "true"], "True or False, as the column is"),
-    (nw.Date(), ["2026-01-01", datetime.datetime(2026, 1, 1), 1], "dates, as the column is"),
+    (nw.Decimal(), [0.1, "1", True, Decimal("inf")], "whole numbers or Decimals, like the column"),
+    (nw.Boolean(), [1, 0, "true"], "True or False, like the column"),
+    (nw.Date(), ["2026-01-01", datetime.datetime(2026, 1, 1), 1], "dates, like the column"),
 ]
 
 

@@ -184,7 +184,7 @@ class TestMissing:
     )
     def test_a_name_where_there_is_no_database(self, source):
         rule = (
-            r"The 'table_name' parameter must be left out where the table is not a "
+            r"The 'table_name' parameter must be left out if the table is not a "
             r"database file\. Got 'votes'"
         )
         with pytest.raises(ParameterError, match=rule):
@@ -491,7 +491,7 @@ class TestFramesThatPeopleHave:
     def test_the_index_is_no_column(self):
         assert self.refused(self.FRAME.set_index("reader")) == (
             "The 'unit' parameter must be one of the columns 'article'. Got 'reader'. It "
-            "is the index of the frame: reset_index() makes a column of it."
+            "is the index of the frame. Make it a column with reset_index()."
         )
         assert "index" not in self.refused(self.FRAME.set_index("reader"), "person")
 
@@ -517,8 +517,8 @@ class TestFramesThatPeopleHave:
         monkeypatch.setattr(opening, "with_valid_cells", unknown)
         assert self.refused(duckdb.sql("select 1 as a")) == (
             "The 'table' parameter must be made of columns with different names and known "
-            "types. Got 'DuckDBPyRelation'. Hand over a query that renames or leaves out the "
-            "others, or casts them."
+            "types. Got 'DuckDBPyRelation'. Pass a query that renames, casts or leaves out the "
+            "other columns."
         )
 
     @pytest.mark.parametrize("engine", ["PYSPARK", "PYSPARK_CONNECT"])

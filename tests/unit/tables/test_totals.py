@@ -60,7 +60,7 @@ def test_the_smallest_and_the_largest_step_have_an_answer(step):
     [
         ((0, 1), 0, "'step' parameter of total must be greater than 0"),
         ((1, 0), 1, "'bounds' parameter of total must be a lower bound below an upper one"),
-        ((0, 1), 2, "'bounds' parameter of total must be at least one step from each other"),
+        ((0, 1), 2, "'bounds' parameter of total must be at least one step apart"),
         (
             (0, MOST_STEPS + 1),
             1,

@@ -44,8 +44,8 @@ from discreet.cli.terminal import facts, print_json, round_down, round_up, termi
 
 _COMPOSE = "discreet compose"
 _HOW_TO_READ = (
-    "Every number is an upper bound, rounded up. One that does not hold for adaptive queries, "
-    "which depend on earlier answers, counts only if you say --non-adaptive."
+    "Every number is an upper bound, rounded up. Bounds that need all queries to be "
+    "fixed in advance count only with --non-adaptive."
 )
 
 
@@ -76,11 +76,15 @@ def compose(
     ] = None,
     delta: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The delta of all together, to be told the epsilon."),
+        typer.Option(
+            metavar="NUMBER", help="The delta of all queries together: shows their epsilon."
+        ),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The epsilon of all together, to be told the delta."),
+        typer.Option(
+            metavar="NUMBER", help="The epsilon of all queries together: shows their delta."
+        ),
     ] = None,
     non_adaptive: NonAdaptive = False,
     as_json: AsJson = False,
@@ -105,7 +109,7 @@ def compose(
     if (delta is None) == (epsilon is None):
         raise ParameterError(
             "--delta",
-            "given, or --epsilon, but not both",
+            "given, or '--epsilon' in its place (exactly one of the two)",
             Nothing() if delta is None else delta,
             owner=_COMPOSE,
         )
@@ -177,8 +181,8 @@ _MECHANISMS = {BoundedRange.kind: "ExponentialMechanism", PureDP.kind: "PermuteA
 
 _QUERIES_ALLOWED = "discreet queries-allowed"
 _WHAT_TEXTBOOK_MEANS = (
-    "Textbook: by sensitivity instead of range. For scores that all move the same way, such as "
-    "counts, that says twice the epsilon."
+    "Textbook: by sensitivity instead of range. For scores that all move the "
+    "same way, such as counts, this doubles the epsilon."
 )
 
 
@@ -328,7 +332,10 @@ def queries_allowed(
     if (bounded_range is None) == (pure is None):
         got = Nothing() if bounded_range is None else bounded_range
         raise ParameterError(
-            "--bounded-range", "given, or --pure, but not both", got, owner=_QUERIES_ALLOWED
+            "--bounded-range",
+            "given, or '--pure' in its place (exactly one of the two)",
+            got,
+            owner=_QUERIES_ALLOWED,
         )
     if bounded_range is not None:
         each = read_loss(BoundedRange, bounded_range, "--bounded-range", _QUERIES_ALLOWED)

@@ -141,43 +141,50 @@ def choose_epsilon(
         ),
     ],
     candidates: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="How many candidates, or prices.")
+        str | None, typer.Option(metavar="COUNT", help="How many candidates or prices there are.")
     ] = None,
     k: Annotated[
-        str | None, typer.Option("-k", metavar="COUNT", help="Of top-k: how many.")
+        str | None, typer.Option("-k", metavar="COUNT", help="For top-k: how many to pick.")
     ] = None,
     delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Of a list or of quantiles.")
+        str | None, typer.Option(metavar="NUMBER", help="For a list or for quantiles: the delta.")
     ] = None,
     limit: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="Of top-k in an unknown domain.")
+        str | None,
+        typer.Option(metavar="COUNT", help="For top-k with unknown names: how many take part."),
     ] = None,
     items_per_person: Annotated[
         str | None,
         typer.Option(
-            metavar="COUNT", help="Of top-k and counts: how many values of one person count."
+            metavar="COUNT", help="For top-k and counts: how many values of one person count."
         ),
     ] = None,
     highest_price: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Of best-price: the highest price.")
+        str | None, typer.Option(metavar="NUMBER", help="For best-price: the highest price.")
     ] = None,
     q: Annotated[
         str | None,
-        typer.Option("--q", metavar="SHARES", help="Of quantiles: 0.25,0.5,0.75, say."),
+        typer.Option(
+            "--q", metavar="SHARES", help="For quantiles: the shares, such as 0.25,0.5,0.75."
+        ),
     ] = None,
     points: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="Of quantiles: points of the grid.")
+        str | None,
+        typer.Option(metavar="COUNT", help="For quantiles: how many points the grid has."),
     ] = None,
     sensitivity: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Of select: as there.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="For select: how far one person can move one score."),
     ] = None,
     persons: Annotated[
         str | None,
-        typer.Option(metavar="COUNT", help="About how many persons there are, to compare with."),
+        typer.Option(metavar="COUNT", help="About how many people there are, for comparison."),
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="A wanted accuracy: show the epsilon that gives it."),
+        typer.Option(
+            metavar="NUMBER", help="The accuracy that you want: shows the epsilon that gives it."
+        ),
     ] = None,
     budget_epsilon: SessionEpsilon = None,
     budget_delta: SessionDelta = None,
@@ -188,7 +195,7 @@ def choose_epsilon(
     """Show how accurate a question is at each epsilon. No data is needed.
 
     With --within, also the smallest epsilon that is accurate enough. The bounds hold with
-    95 % for every table; the usual error is smaller: see discreet preview. Say the budget
+    95% for every table; the usual error is smaller: see discreet preview. Say the budget
     that will pay: where it counts squares of epsilons, lists of items of which a person
     has few get more noise for the same epsilon, and counts may get other noise.
 
@@ -273,7 +280,7 @@ def _show_epsilons(
     table.add_column("" if persons is None else f"of {persons:,}", justify="right")
     for epsilon, accuracy in told.items():
         part = Fraction(accuracy.bound) / (persons or 1)
-        share = "" if persons is None else f"{round_up(100 * part, 3)} %"
+        share = "" if persons is None else f"{round_up(100 * part, 3)}%"
         factor = f"{round_up(math.exp(float(epsilon)), 4)} times" if pure else ""
         table.add_row(epsilon, factor, shown_bound(accuracy.bound), share)
     console = terminal()
@@ -281,16 +288,16 @@ def _show_epsilons(
     last = told["1"]
     console.print(f"At epsilon 1: {last.sentence}")
     console.print(_paid_by(budget), style="dim")
-    console.print("For every table, whatever is in it; nothing was read or charged.", style="dim")
+    console.print("This holds for every table. Nothing was read or charged.", style="dim")
 
 
 def _paid_by(budget: Loss | None) -> str:
     if budget is None:
         return (
-            "Where epsilons add up, or this question takes the whole budget; for another one say "
-            "--budget-epsilon and --budget-delta, or --budget-rho."
+            "This assumes that epsilons add up, or that this question takes the whole budget. "
+            "For another budget, give --budget-epsilon and --budget-delta, or --budget-rho."
         )
-    return f"Where the budget of all questions is {budget!r}."
+    return f"This assumes that the budget of all questions is {budget!r}."
 
 
 def _draw(
@@ -299,13 +306,13 @@ def _draw(
     unit = next(iter(told.values())).unit
     curves = [
         Curve(
-            name="bound with 95 %",
+            name="bound with 95% confidence",
             points=[(float(each), max(accuracy.bound, 0.1)) for each, accuracy in told.items()],
         )
     ]
     if persons is not None:
         ends = [(float(each), float(persons)) for each in (_EPSILONS[0], _EPSILONS[-1])]
-        curves.append(Curve(name=f"all {persons:,} persons", points=ends))
+        curves.append(Curve(name=f"all {persons:,} people", points=ends))
     picture = lines(
         curves,
         title=f"How far off {question} can be",
@@ -330,37 +337,39 @@ def preview(
         str,
         typer.Option(
             metavar="zipf|flat|winner",
-            help="The made-up counts: 1/i for the i-th, all the same, or one with a half.",
+            help="The made-up counts: 1/i for the i-th (zipf), all the same (flat), or half for "
+            "one (winner).",
         ),
     ] = "zipf",
     candidates: Annotated[
         str, typer.Option(metavar="COUNT", help="How many candidates there are.")
     ] = "100",
     persons: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many persons there are.")
+        str, typer.Option(metavar="COUNT", help="How many people there are.")
     ] = "10000",
     counts: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Instead: typed counts, such as 410,380,120. Never real ones.",
+            help="Made-up counts of your own, such as 410,380,120. Never real ones.",
         ),
     ] = None,
     k: Annotated[
-        str | None, typer.Option("-k", metavar="COUNT", help="How many to pick; left out, one.")
+        str | None, typer.Option("-k", metavar="COUNT", help="How many to pick; one by default.")
     ] = None,
     delta: Annotated[
         str, typer.Option(metavar="NUMBER", help="The delta of a list; 0 for pure privacy.")
     ] = "0",
     limit: Annotated[
         str | None,
-        typer.Option(metavar="COUNT", help="Of an unknown domain: how many items take part."),
+        typer.Option(metavar="COUNT", help="With unknown names: how many take part."),
     ] = None,
     items_per_person: Annotated[
         str | None,
         typer.Option(
             metavar="COUNT",
-            help="Of a list: how many values of one person count. The counts are what is left.",
+            help="For a list: how many values of one person count. The counts above are taken "
+            "after that.",
         ),
     ] = None,
     budget_epsilon: SessionEpsilon = None,
@@ -450,7 +459,7 @@ def _show_preview(seen: Preview) -> None:
     table.add_column("in the answer", justify="right")
     ordered = sorted(seen.counts, key=lambda label: -seen.counts[label])
     for label in ordered[:_SHOWN_CANDIDATES]:
-        share = f"{100 * seen.chosen[label] / seen.draws:.1f} %"
+        share = f"{100 * seen.chosen[label] / seen.draws:.1f}%"
         table.add_row(label_text(label), f"{seen.counts[label]:,}", share)
     console = terminal()
     console.print(f"{seen.draws:,} simulated answers about made-up data.", style="italic")
@@ -459,4 +468,4 @@ def _show_preview(seen: Preview) -> None:
     if more > 0:
         console.print(f"and {more:,} more", style="dim")
     console.print(seen.sentence)
-    console.print(f"Promised for every table: {seen.accuracy.sentence}")
+    console.print(f"For every table: {seen.accuracy.sentence}")

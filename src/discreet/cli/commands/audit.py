@@ -73,35 +73,33 @@ def audit(
         bool,
         typer.Option(
             "--monotonic",
-            help="One person moves all scores in the same direction, as where scores are counts. "
-            "Without it, code that is right only for counts is called violated.",
+            help="One person moves all scores in the same direction, as with counts. Without it, "
+            "code that is right only for counts is reported as a violation.",
         ),
     ] = False,
     objective: Annotated[
         str | None,
-        typer.Option(metavar="max|min", help="See also whether the right candidate wins."),
+        typer.Option(metavar="max|min", help="Also check whether the right candidate wins."),
     ] = None,
     no_extremes: Annotated[
         bool,
         typer.Option(
             "--no-extremes",
-            help="Leave out scores at which floats break: 2^53, uint8, NaN. "
-            "They have a verdict of their own.",
+            help="Leave out scores at which floats break: 2^53, uint8, NaN. They have their own "
+            "verdict.",
         ),
     ] = False,
     draws: Annotated[
-        str, typer.Option(metavar="COUNT", help="How often to run the code in all.")
+        str, typer.Option(metavar="COUNT", help="How often to run the code in total.")
     ] = "100000",
     confidence: Annotated[
-        str, typer.Option(metavar="NUMBER", help="How sure all statements together are.")
+        str, typer.Option(metavar="NUMBER", help="The confidence of all statements together.")
     ] = "0.999",
     timing: Annotated[
         str,
-        typer.Option(metavar="COUNT", help="How often to measure the time of two neighbours."),
+        typer.Option(metavar="COUNT", help="How often to measure the time of two neighbors."),
     ] = "0",
-    seed: Annotated[
-        str, typer.Option(metavar="COUNT", help="For code that lets itself be seeded.")
-    ] = "0",
+    seed: Annotated[str, typer.Option(metavar="COUNT", help="For code that takes a seed.")] = "0",
     plot: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write a picture of the loss over the answers."),
@@ -247,9 +245,9 @@ def _show(report: AuditReport) -> None:
         console.print()
         console.print(_picture(report))
     console.print(
-        "That nothing was found is no proof; what was found holds at the stated confidence."
+        "Finding nothing is no proof. What was found holds with the stated confidence."
         if report.passed
-        else "Try it again with the seed and the inputs above, or with Witness.replay.",
+        else "To repeat it, use the seed and the inputs above, or Witness.replay.",
         style="dim",
     )
 

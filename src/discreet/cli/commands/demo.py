@@ -42,14 +42,12 @@ _SHOWN = 5
 _FAILURE_PROBABILITY = Fraction("0.01")
 _BUDGET = ApproxDP(4, 1e-5)
 _WELCOME = (
-    "discreet answers questions about people so that nobody can tell from the answer whether any "
-    "one of them was in the data. "
-    "You say who is protected and how much privacy an answer may cost (epsilon); it draws the "
-    "answer with odds that no "
-    "person can change by more than a factor e^epsilon.\n\n"
-    "Below is a table of 20,000 reads of articles. Everybody in it is made up, so this demo may "
-    "show what must stay hidden "
-    "for real people, such as the true ranks."
+    "discreet answers questions about people. Nobody can tell from the answer whether any "
+    "one of them was in the data. You say who is protected and how much privacy an answer may "
+    "cost (epsilon). No person can change the chance of any answer by more than a factor of "
+    "e^epsilon.\n\nThe questions below are about a table of 20,000 reads of articles. Everybody "
+    "in it is made up, so this demo may show what must stay hidden for real people, such as the "
+    "true ranks."
 )
 _NEXT = """\
 discreet top-k demo:visits --column ward --person patient -k 2 \\
@@ -96,7 +94,7 @@ def demo(
         console.print()
         console.rule(Text("What to try next", style="bold"), align="left")
         console.print()
-        console.print("Name a file of your own instead of demo:visits, which is bundled, too.\n")
+        console.print("Replace demo:visits, which is bundled, by a file of your own.\n")
         # for copying, so Rich must not add line breaks or spaces
         console.print(Text(_NEXT), soft_wrap=True)
         console.print(
@@ -143,7 +141,7 @@ def tell_lists(console: Console, folder: Path) -> None:
     _show(
         console,
         len(LISTS) + 1,
-        "What was spent, and what is left",
+        "What was spent and what is left",
         _bill(session, prices, refused),
     )
 
@@ -223,14 +221,11 @@ def _bill(session: Session, prices: Sequence[Amount], refused: str) -> list[Text
         )
     table.add_row("left", "", str(session.remaining()), style="bold")
     return [
-        Text(
-            f"All this was one session, with a budget of {_BUDGET!r} for every reader, whatever is "
-            "asked in which order."
-        ),
+        Text(f"All of this was one session, with one budget for each reader: {_BUDGET!r}."),
         table,
         Text(
-            "The first question again gives the same answer, and costs nothing. A list for the "
-            f"whole epsilon? {refused} It is refused before a row is read.",
+            f"Asking the first question again gives the same answer and is free. A question that "
+            f"does not fit is refused before any row is read: {refused}",
             style="italic",
         ),
     ]
@@ -324,16 +319,16 @@ def _account(
     table = facts()
     table.add_row(
         "promised",
-        f"at most about {story.amount(promised)} behind the best in 99 % of draws "
+        f"at most about {story.amount(promised)} behind the best in 99% of draws "
         f"({story.amount(general)} without --monotonic), and {story.amount(expected)} on average",
     )
     lost = best - scores[release.value]
     outcome = f"{story.amount(lost)} behind the best" if lost else "the best"
     table.add_row(
-        "came out", f"{outcome}; on average over many draws, {story.amount(average)} behind"
+        "came out", f"{outcome} ({story.amount(average)} behind, on average over many draws)"
     )
     table.add_row(
         "cost",
-        f"{release.loss!r}: nobody makes an answer more than {odds} times as likely",
+        f"{release.loss!r}: no ballot changes the chance of an answer by more than {odds}",
     )
     return table

@@ -20,32 +20,34 @@ fit = typer.Typer(
     name="fit",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Models of the columns of a table: components, regressions, a centre.",
+    help="Fit models to columns of a table: components, regressions, a center.",
 )
 
 ColumnList = Annotated[
     str,
-    typer.Option(metavar="LIST", help="The columns of numbers, with commas between them."),
+    typer.Option(metavar="LIST", help="The columns of numbers, separated by commas."),
 ]
 Norm = Annotated[
     str,
     typer.Option(
         metavar="NUMBER",
-        help="A public length: a longer vector of a person is shortened to it.",
+        help="The largest length of a person's vector; public. A longer one is shortened to it.",
     ),
 ]
 Center = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBERS",
-        help="Public: what is subtracted from each cell; one number, or one for each column.",
+        help="A public number that is subtracted from each cell; one for all columns, or one for "
+        "each.",
     ),
 ]
 Scale = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBERS",
-        help="Public: what each cell is then divided by; one number, or one for each column.",
+        help="A public number that each cell is then divided by; one for all columns, or one for "
+        "each.",
     ),
 ]
 VectorRuleOption = Annotated[
@@ -53,22 +55,24 @@ VectorRuleOption = Annotated[
     typer.Option(
         "--rule",
         metavar="|".join(VECTOR_RULES),
-        help="With --person: whether a person's rows are added up or averaged.",
+        help="With --person: add up or average a person's rows (sum or mean).",
     ),
 ]
 Radius = Annotated[
     str,
-    typer.Option(metavar="NUMBER", help="How long the vector of coefficients can be; public."),
+    typer.Option(
+        metavar="NUMBER", help="The largest length of the vector of coefficients; public."
+    ),
 ]
 Ridge = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
-        help="Draws coefficients to 0: without data each is about 1 / sqrt of this.",
+        help="Pulls coefficients toward 0: without data, each is about 1 / sqrt of this.",
     ),
 ]
 Intercept = Annotated[
-    bool, typer.Option("--intercept", help="Add a column of ones, which counts for the norm, too.")
+    bool, typer.Option("--intercept", help="Add a column of ones. It counts toward the norm.")
 ]
 
 
@@ -111,7 +115,7 @@ def covariance(
     norm: Norm,
     k: Annotated[
         str | None,
-        typer.Option("-k", metavar="COUNT", help="How many directions; left out, all of them."),
+        typer.Option("-k", metavar="COUNT", help="How many directions; all by default."),
     ] = None,
     center: Center = None,
     scale: Scale = None,
@@ -144,11 +148,12 @@ def covariance(
 def linear(
     question: TypedQuestion,
     columns: ColumnList,
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column that is predicted.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")],
     bounds: Annotated[
         str,
         typer.Option(
-            metavar="LOW,HIGH", help="Of the target, public; what is outside counts as the nearest."
+            metavar="LOW,HIGH",
+            help="Public bounds of the target; values outside count as the nearest bound.",
         ),
     ],
     norm: Norm,
@@ -194,7 +199,7 @@ def logistic(
         str,
         typer.Option(
             metavar="NEGATIVE,POSITIVE",
-            help="The two labels, public; rows with another one are left out.",
+            help="The two public labels; rows with another one are left out.",
         ),
     ],
     norm: Norm,
@@ -215,7 +220,7 @@ def logistic(
     """
     labels = [part.strip() for part in classes.split(",")]
     if len(labels) != 2:
-        rule_text = "two labels with a comma between them"
+        rule_text = "two labels separated by a comma"
         raise ParameterError("--classes", rule_text, classes, owner=question.command)
     read = _read_regression(question, norm, radius, ridge, center, scale)
 
@@ -248,13 +253,14 @@ def deepest(
         list[str],
         typer.Option(
             metavar="LOW,HIGH",
-            help="Public; once for each column, in their order, or once for all.",
+            help="Public bounds: one pair for each column, in order, or one for all.",
         ),
     ],
     step: Annotated[
         str,
         typer.Option(
-            metavar="NUMBERS", help="Of the grid of answers; one number, or one for each column."
+            metavar="NUMBERS",
+            help="The step of the grid of answers: one number, or one for each column.",
         ),
     ],
     rule: VectorRuleOption = None,
@@ -307,7 +313,7 @@ def _show(
 def _read_numbers(text: str, option: str, command: str, *, exactly: int | None = None) -> list[Any]:
     """Read numbers with commas between them."""
     many = "numbers" if exactly is None else f"{exactly} numbers"
-    rule = f"{many} with commas between them"
+    rule = f"{many} separated by commas"
     return [*numbers_option(text, option, command, rule, exactly=exactly)]
 
 

@@ -56,7 +56,7 @@ _OPTIONS = {
 
 ledger = typer.Typer(
     name="ledger",
-    help="Durable budgets: open them, see what is left, and verify them.",
+    help="Open durable budgets, see what is left, and verify them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -83,33 +83,38 @@ WindowShareOption = Annotated[
 SubjectPathOption = Annotated[
     str | None,
     typer.Option(
-        "--table", metavar="PATH", help="Only questions to this file, or pattern, are paid for."
+        "--table",
+        metavar="PATH",
+        help="This budget pays only for questions about this file or pattern.",
     ),
 ]
 SubjectTableOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The table, if that is a DuckDB file.")
+    str | None, typer.Option(metavar="NAME", help="The table, if it is a DuckDB file.")
 ]
 TableLabel = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Or, for what is not a file: only questions to what has this name."
+        metavar="NAME",
+        help="For anything but a file: this budget pays only for questions about data with this "
+        "name.",
     ),
 ]
 WindowColumn = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="A column of dates: only rows of the windows paid for count."
+        metavar="COLUMN",
+        help="A column of dates: only rows in the windows that were paid for count.",
     ),
 ]
 Every = Annotated[
     str | None,
     typer.Option(
         metavar="day|week|month|quarter|year",
-        help="How long a window is: then 2026-10 is the name of one.",
+        help="The length of a window. With month, 2026-10 is the name of one.",
     ),
 ]
 ReasonOption = Annotated[
-    str, typer.Option(metavar="TEXT", help="Why; it is written into the ledger for good.")
+    str, typer.Option(metavar="TEXT", help="The reason. It stays in the ledger for good.")
 ]
 Before = Annotated[
     str | None,
@@ -177,7 +182,7 @@ def open_(
         bool,
         typer.Option(
             "--windows",
-            help="Each window of the data, such as a month, has this budget for itself.",
+            help="Each window of the data, such as a month, has its own budget.",
         ),
     ] = False,
     table: SubjectPathOption = None,
@@ -323,7 +328,8 @@ def answers(
     dataset: BudgetOption,
     analyst: ShareOption = None,
     number: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Only the answer of this charge.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="Only the answer that this charge paid for."),
     ] = None,
     before: Before = None,
     limit: Limit = "100",
@@ -388,7 +394,7 @@ def verify(
     anchor: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ANCHOR", help="A point of the chain that was kept elsewhere; repeatable."
+            metavar="ANCHOR", help="A point of the chain that you kept elsewhere; repeatable."
         ),
     ] = None,
     anchor_file: AnchorFileOption = None,
@@ -412,7 +418,7 @@ def verify(
     table.add_row("verified", Text(f"{found.entries:,} entries, nothing wrong", style="bold green"))
     held = len(anchor or ()) + (read_anchor_file(anchor_file) is not None)
     table.add_row(
-        "anchors", f"all {held} hold" if held else "none given: a copy that was put back would pass"
+        "anchors", f"all {held} hold" if held else "none given: an older copy would go unnoticed"
     )
     console = terminal()
     console.print(table)
@@ -427,14 +433,15 @@ def questions_left(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="The epsilon of each question, with the mechanism that suits the budget.",
+            help="The epsilon of each question, with the default mechanism for the budget.",
         ),
     ] = None,
     pure: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Or the epsilon of each, for permute-and-flip and all others that are pure.",
+            help="The epsilon of each question instead, for permute-and-flip and other pure "
+            "mechanisms.",
         ),
     ] = None,
     analyst: ShareOption = None,
@@ -451,7 +458,12 @@ def questions_left(
     command = f"{_COMMAND} questions-left"
     if (epsilon is None) == (pure is None):
         got = Nothing() if epsilon is None else epsilon
-        raise ParameterError("--epsilon", "given, or --pure, but not both", got, owner=command)
+        raise ParameterError(
+            "--epsilon",
+            "given, or '--pure' in its place (exactly one of the two)",
+            got,
+            owner=command,
+        )
     with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:

@@ -115,7 +115,8 @@ def _show(mechanism: ReportMechanism, reports: int, output: str) -> None:
     (epsilon,) = loss.numbers
     table.add_row(
         "promise",
-        f"No value makes any report more than {factor(epsilon)} times as likely as another value.",
+        f"Changing the value of a person changes the chance of any report by a factor of at most "
+        f"{factor(epsilon)}.",
     )
     console = terminal()
     console.print(table)
@@ -126,7 +127,7 @@ def estimate(
     reports: Annotated[
         str,
         typer.Argument(
-            metavar="REPORTS", help="What discreet privatize has written; or - for standard input."
+            metavar="REPORTS", help="The output of discreet privatize, or - for standard input."
         ),
     ],
     categories: CategoriesOption,
@@ -136,7 +137,8 @@ def estimate(
     column: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="The column with the reports; left out, that of privatize."
+            metavar="COLUMN",
+            help="The column with the reports; by default, the one that privatize writes.",
         ),
     ] = None,
     plot: Annotated[
@@ -191,16 +193,15 @@ def _table(
     table.add_column()
     for label, share, error in zip(mechanism.categories, shares, errors, strict=True):
         bar = Bar(size=1.0, begin=0.0, end=float(np.clip(share, 0, 1)), width=24)
-        table.add_row(label_text(label), f"{100 * share:.2f} %", f"{100 * error:.2f} %", bar)
+        table.add_row(label_text(label), f"{100 * share:.2f}%", f"{100 * error:.2f}%", bar)
     return table
 
 
 def _footnote(mechanism: ReportMechanism, reports: int) -> str:
     return (
         f"{reports:,} report{'' if reports == 1 else 's'} by {mechanism.name}, "
-        f"{mechanism.privacy_loss()!r} for each person. "
-        "The error is one standard deviation of the reports' noise; two thirds of the shares are "
-        "within it."
+        f"{mechanism.privacy_loss()!r} for each person. The error is one standard deviation of "
+        f"the noise; about two thirds of the shares are within it."
     )
 
 

@@ -29,7 +29,9 @@ from discreet.questions.parameter import Parameter
 
 _SHARED = ("column", "epsilon", "delta", "where")
 """Parameters whose options all questions share: `TypedQuestion` has them."""
-_EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
+_EVERY_RUN = (
+    "Every run is a new release and costs epsilon again, unless a ledger has the answer already."
+)
 _MOST_WORDS = 40
 
 

@@ -51,7 +51,7 @@ _COMPARED = (
     "laplace-noise",
 )
 _REMINDER = (
-    "For real data these numbers are as private as the scores themselves: do not publish them."
+    "These numbers are as private as the scores themselves: do not publish them for real data."
 )
 
 
@@ -61,7 +61,7 @@ def select(
         typer.Argument(
             metavar="FILE|NAME=SCORE...",
             help=(
-                "CSV, Parquet or JSON lines, or - for CSV from standard input; or the scores "
+                "CSV, Parquet or JSON lines; - for CSV from standard input; or the scores "
                 "themselves, as in a=41 b=38."
             ),
         ),
@@ -69,11 +69,11 @@ def select(
     epsilon: Epsilon,
     label: Annotated[
         str | None,
-        typer.Option("--label", metavar="COLUMN", help="Of a file: the column with the names."),
+        typer.Option("--label", metavar="COLUMN", help="For a file: the column with the names."),
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option("--score", metavar="COLUMN", help="Of a file: the column with the scores."),
+        typer.Option("--score", metavar="COLUMN", help="For a file: the column with the scores."),
     ] = None,
     sensitivity: Sensitivity = None,
     monotonic: Monotonic = False,
@@ -85,7 +85,7 @@ def select(
         typer.Option(
             "--with-gap",
             help=(
-                "Also tell by how much the winner won, with noise. Costs no more epsilon; the loss "
+                "Also show by how much the winner won, with noise, for the same epsilon. The loss "
                 "is then pure DP."
             ),
         ),
@@ -94,7 +94,7 @@ def select(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="The steps in which the gap is told; if left out, the sensitivity.",
+            help="The step that the gap is rounded to; by default, the sensitivity.",
         ),
     ] = None,
     acknowledge: Acknowledge = None,

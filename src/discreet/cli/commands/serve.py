@@ -24,7 +24,7 @@ from discreet.versions import require
 _SERVE = "discreet serve"
 _DEMO = "demo"
 
-Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="Where to listen.")]
+Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="The address to listen on.")]
 
 _EXPLORE = "discreet explore"
 _TYPED = {"table": "FILE", "unit": "--person"}
@@ -43,11 +43,11 @@ def require_service() -> None:
 
 
 def serve(
-    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="What is published.")] = Path(
-        "discreet.toml"
-    ),
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="The manifest: what is published.")
+    ] = Path("discreet.toml"),
     demo: Annotated[
-        bool, typer.Option("--demo", help="Publish the bundled reads, with a ledger for today.")
+        bool, typer.Option("--demo", help="Publish the bundled reads, with a temporary ledger.")
     ] = False,
     ledger: Annotated[
         str,
@@ -62,16 +62,20 @@ def serve(
         typer.Option(
             metavar="ADDRESS",
             envvar="DISCREET_KEYS",
-            help="Keys and wishes: a path, or postgresql+psycopg://…",
+            help="Keys and requests for more budget: a path, or postgresql+psycopg://…",
         ),
     ] = "discreet-keys.db",
     anchor_file: AnchorFileOption = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on.")
+    ] = "127.0.0.1",
     port: Port = "8400",
-    workers: Annotated[str, typer.Option(metavar="COUNT", help="How many processes answer.")] = "1",
+    workers: Annotated[
+        str, typer.Option(metavar="COUNT", help="The number of worker processes.")
+    ] = "1",
     behind_proxy: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The host name of the proxy that brings TLS."),
+        typer.Option(metavar="NAME", help="The host name of the proxy that provides TLS."),
     ] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A certificate, for TLS without a proxy.")
@@ -100,7 +104,7 @@ def serve(
     number = count_option(port, "--port", _SERVE, most=65535)
     if (certificate is None) != (private_key is None) or (certificate and host_name is None):
         rule = "given together with --private-key and --host-name"
-        raise ParameterError("--certificate", rule, "not all of them", owner=_SERVE)
+        raise ParameterError("--certificate", rule, "only some of them", owner=_SERVE)
     anchor = read_anchor_file(anchor_file)
     with ExitStack() as stack:
         if demo:
@@ -136,7 +140,7 @@ def serve(
                 error.name, error.rule, error.got, error.hint, owner=_SERVE
             ) from None
         if is_new:
-            print(f"The ledger {ledger} is new: nothing was spent there.")
+            print(f"The ledger {ledger} is new, so nothing is spent yet.")
         for note in service.published.notes:
             print(note)
         who, role = (_DEMO, "both") if demo else ("steward", "steward")
@@ -153,10 +157,14 @@ def explore(
     epsilon: BudgetEpsilon = None,
     delta: BudgetDelta = None,
     persons: Annotated[
-        str, typer.Option(metavar="COUNT", help="About how many persons, for previews.")
+        str, typer.Option(metavar="COUNT", help="About how many people there are, for previews.")
     ] = "1000",
     as_of: Annotated[
-        str, typer.Option(metavar="LABEL", help="Change it when the file has new rows.")
+        str,
+        typer.Option(
+            metavar="LABEL",
+            help="A label for this version of the data. Change it when the file has new rows.",
+        ),
     ] = "1",
     anchor_file: AnchorFileOption = None,
     port: Port = "8400",
@@ -184,8 +192,10 @@ def explore(
     anchor = read_anchor_file(anchor_file)
     budget = kept_budget(ledger, anchor)
     if budget is None:
-        epsilon = epsilon or typer.prompt("How much may be spent on this file in total? epsilon")
-        delta = delta or typer.prompt("delta (0 for none; lists of unknown names need one)")
+        epsilon = epsilon or typer.prompt("How much epsilon may be spent on this file in total?")
+        delta = delta or typer.prompt(
+            "And how much delta? (0 for none; lists of unknown names need some)"
+        )
         budget = read_budget(epsilon, delta, None, _EXPLORE)
     many = count_option(persons, "--persons", _EXPLORE, most=10**12)
     number = count_option(port, "--port", _EXPLORE, most=65535)

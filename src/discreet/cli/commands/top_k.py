@@ -40,12 +40,12 @@ from discreet.questions import TopK
 _COMMAND = "discreet top-k"
 # more would take minutes
 _MOST = 1_000_000
-_PERSONS = "The scores are then numbers of persons."
-_COUNTED = "The scores are then numbers of persons: each moves a score by at most 1."
-_ONE_WAY = "There is one way only."
-_MOST_IS_BEST = "The most frequent items are the best."
-_OF_SCORES = "It belongs to a file of scores, with --label and --score."
-_OF_TABLES = "It belongs to a table of persons, with --column."
+_PERSONS = "The scores are then numbers of people."
+_COUNTED = "The scores are then numbers of people: each moves a score by at most 1."
+_ONE_WAY = "There is only one."
+_MOST_IS_BEST = "The most frequent items are the best ones."
+_OF_SCORES = "It is for a file of scores, with --label and --score."
+_OF_TABLES = "It is for a table about people, with --column."
 _FREQUENT = {"method": _ONE_WAY, "objective": _MOST_IS_BEST}
 _REFUSED = {name: _COUNTED for name in ("sensitivity", "monotonic", "score_range")} | _FREQUENT
 """What is left out with --unknown-domain, and why."""
@@ -57,7 +57,7 @@ _REFUSED_FOR_TABLES = (
 """What is left out with --column, and why."""
 _UNKNOWN_ONLY = {
     "limit": "",
-    "unknown_domain": "They are known then.",
+    "unknown_domain": "With --candidates, they are known.",
 }
 """What is left out with --candidates, and why."""
 _TABLE_ONLY = (
@@ -66,7 +66,7 @@ _TABLE_ONLY = (
     *("ledger", "dataset", "analyst", "window", "anchor_file", "fresh"),
 )
 _REQUIRED = {
-    "delta": "Naming what only the data know is not possible with pure privacy; try 1e-6.",
+    "delta": "Pure privacy cannot list names that come from the data; try 1e-6.",
     "limit": "Ten times k is a good start.",
 }
 """What is needed where the candidates are unknown, and a hint."""
@@ -83,14 +83,14 @@ ColumnOrNone = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="A table of persons: the column whose most frequent values to pick.",
+        help="For a table about people: the column whose most frequent values to pick.",
     ),
 ]
 ListDelta = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
-        help="A small one, such as 1e-6, makes lists of more than five much better.",
+        help="A small delta, such as 1e-6, makes lists of more than five much better.",
     ),
 ]
 
@@ -113,8 +113,8 @@ def top_k(
         typer.Option(
             metavar="COUNT",
             help=(
-                "Without public candidates: how many of the most frequent take part, say ten times "
-                "k. The list may be shorter."
+                "Without public candidates: how many of the most frequent values take part, such "
+                "as ten times k. The list may be shorter than k."
             ),
         ),
     ] = None,
@@ -123,7 +123,7 @@ def top_k(
         str,
         typer.Option(
             metavar="NAME",
-            help=(f"One of {', '.join(TOP_K_METHODS)}; auto takes what is best."),
+            help=(f"One of {', '.join(TOP_K_METHODS)}; auto takes the best one."),
         ),
     ] = "auto",
     with_counts: WithCounts = False,
@@ -150,8 +150,8 @@ def top_k(
         typer.Option(
             "--unknown-domain",
             help=(
-                "The candidates come from the data themselves; the scores in a file of scores are "
-                "then numbers of persons."
+                "The candidates come from the data themselves. The scores in a file are then "
+                "numbers of people."
             ),
         ),
     ] = False,
@@ -160,9 +160,8 @@ def top_k(
         typer.Option(
             metavar="COUNT",
             help=(
-                "So many different values of one person count, drawn at random; a file of scores "
-                "must keep to it already. With a small number noise on all counts makes far better "
-                "lists, and tells the counts."
+                "How many different values of one person count, drawn at random; a file of scores "
+                "must respect it already. A small number makes far better lists, with counts."
             ),
         ),
     ] = None,
@@ -317,7 +316,7 @@ def _counted(counts: dict[str, int], person: str | None) -> list[tuple[str, str]
     return [
         (
             "counted",
-            f"{most:,} value{'' if most == 1 else 's'} of each {person} at most, drawn at random",
+            f"at most {most:,} value{'' if most == 1 else 's'} per {person}, drawn at random",
         )
     ]
 
@@ -355,7 +354,7 @@ def _release_of(
             return make_unknown(of_persons, limit).release
     said = request.sensitivity
     if wanted["items_per_person"] is not None and (said is None or parse_number(said) != 1):
-        rule = "1 where --items-per-person is given"
+        rule = "1 if --items-per-person is given"
         got = Nothing() if said is None else said
         raise ParameterError("--sensitivity", rule, got, _PERSONS, owner=_COMMAND)
     wanted |= {} if said is not None else {"sensitivity": None}
