@@ -335,7 +335,7 @@ class Session:
         >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
         >>> articles = [f"article {number}" for number in range(1000)]
         >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
-        The selected article has at most 99 readers fewer than the best one, with 95 %.
+        The selected article has at most 92 readers fewer than the best one, with 95 %.
         """
         owner = "Session.error_bound"
         beta = read_probability(failure_probability, "failure_probability", owner)

@@ -173,7 +173,7 @@ class IntervalExponentialMechanism:
         ...     bounds=(0, 100), epsilon=1, sensitivity=1, step=0.5
         ... )
         >>> round(mechanism.error_bound(0.05), 1)
-        16.6
+        16.5
         """
         owner = type(self).__name__
         beta = read_probability(failure_probability, "failure_probability", owner)
