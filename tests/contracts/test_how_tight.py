@@ -172,8 +172,10 @@ def laplace_floats(rate):
 @pytest.mark.parametrize("failure", FAILURES[:2])
 def test_histograms(noise, law, k, candidates, failure):
     """k are best, and all others are just beyond: one that is named although it should not be."""
-    near = math.floor(NoisyList(k=k, noise=noise).error_bound(failure, candidates=candidates) / 1.25)
-    low, chances = as_floats(law)
+    near = math.floor(
+        NoisyList(k=k, noise=noise).error_bound(failure, candidates=candidates) / 1.25
+    )
+    _, chances = as_floats(law)
     at_least = chances[::-1].cumsum()[::-1]
     # the smallest of the best has this noise, and none of the others reaches it
     smallest = at_least**k - np.append(at_least[1:], 0.0) ** k
