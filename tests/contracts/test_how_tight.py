@@ -171,7 +171,7 @@ def laplace_floats(rate):
 @pytest.mark.parametrize(("k", "candidates"), [(1, 2), (1, 10), (2, 5), (3, 30)])
 @pytest.mark.parametrize("failure", FAILURES[:2])
 def test_histograms(noise, law, k, candidates, failure):
-    """k are best, and all others are just beyond: one that is named although it should not be."""
+    """k are best, and all others are just beyond: one is named although it should not be."""
     near = math.floor(
         NoisyList(k=k, noise=noise).error_bound(failure, candidates=candidates) / 1.25
     )
