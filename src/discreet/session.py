@@ -338,7 +338,7 @@ class Session:
         >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
         >>> articles = [f"article {number}" for number in range(1000)]
         >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
-        With 95% confidence, the chosen article is at most 99 readers behind the most frequent one.
+        With 95% confidence, the chosen article is at most 92 readers behind the most frequent one.
         """
         beta = read_probability(failure_probability, "failure_probability")
         accuracy = self._prepared(question).accuracy

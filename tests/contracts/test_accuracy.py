@@ -306,7 +306,7 @@ def test_select_and_unknown_domains_too():
     )
     score = session.error_bound(asked)
     assert (score.statement, score.unit) == ("winner", "score")
-    assert score.bound == pytest.approx(2 * math.log(40))
+    assert score.bound == pytest.approx(2 * math.log(19))
 
 
 def test_a_wrong_question_or_probability_is_refused():

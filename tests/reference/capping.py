@@ -1,5 +1,5 @@
-"""Which pairs of a person and an item a cap keeps, in plain Python: slow, obvious, and without an
-engine.
+"""Which pairs of a person and an item a cap keeps: slow and obvious, in plain Python but for the
+hash of DuckDB, which it asks for row by row.
 """
 
 from __future__ import annotations
@@ -21,6 +21,23 @@ def kept_pairs(pairs: Iterable[tuple[Any, Any]], items: int, key: str) -> set[tu
         (person, item)
         for person, theirs in own.items()
         for item in sorted(theirs, key=digest(key, person))[:items]
+    }
+
+
+def kept_in_duckdb(
+    relation: Any, person: str, item: str, items: int, key: str
+) -> set[tuple[Any, Any]]:
+    """The same for a relation of DuckDB, by its own hash: key with person, mixed with the item."""
+    digests = f'hash(xor(hash(\'{key}\', "{person}"), hash("{item}")))'
+    rows = relation.project(f'"{person}", "{item}", {digests}').fetchall()
+    own: dict[Any, set[tuple[int, Any]]] = defaultdict(set)
+    for who, what, digest in rows:
+        if not is_empty(who) and not is_empty(what):
+            own[who].add((digest, what))
+    return {
+        (who, what)
+        for who, theirs in own.items()
+        for _, what in sorted(theirs, key=lambda each: each[0])[:items]
     }
 
 

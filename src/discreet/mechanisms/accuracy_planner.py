@@ -95,10 +95,10 @@ def plan_accuracy(
 
     >>> from discreet import ApproxDP
     >>> print(plan_accuracy("mode", within=50, candidates=1000))  # doctest: +NORMALIZE_WHITESPACE
-    epsilon 0.195. With 95% confidence, the chosen value is at most 50 people behind the most
+    epsilon 0.181. With 95% confidence, the chosen value is at most 50 people behind the most
     frequent one.
     >>> plan_accuracy("quantile", within=100, q=0.5, points=121).epsilon
-    Fraction(39, 500)
+    Fraction(71, 1000)
     >>> words = {"k": 10, "candidates": 1000, "items_per_person": 1}
     >>> plan_accuracy("top_k", within=200, **words, budget=ApproxDP(1, 1e-6)).epsilon
     Fraction(63, 1000)
@@ -128,7 +128,7 @@ def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy
     question, described: as for `plan_accuracy`, without `within`.
 
     >>> print(accuracy_at("mode", epsilon=0.1, candidates=1000))
-    With 95% confidence, the chosen value is at most 99 people behind the most frequent one.
+    With 95% confidence, the chosen value is at most 92 people behind the most frequent one.
     """
     names = _names()
     with called_as("accuracy_at", {"question", "epsilon"} | names):
@@ -258,9 +258,14 @@ class _Described:
         price = self._price(epsilon) or Price(budget_rule(PureDP(1)), epsilon)
         return default_noise(price, delta, items=size, items_per_person=most)[0]
 
+    def _mechanism(self, epsilon: Fraction) -> Any:
+        """The mechanism that was named, or the one that suits the budget."""
+        price = self._price(epsilon)
+        return self.mechanism or ("permute-and-flip" if price is None else price.mechanism)
+
     def _one(self, epsilon: Fraction, **range_of: Any) -> Accuracy:
         """The accuracy of one winner."""
-        made = make_mechanism(self.mechanism or "permute-and-flip", epsilon, **range_of)
+        made = make_mechanism(self._mechanism(epsilon), epsilon, **range_of)
         size = self._number("candidates")
         return made.accuracy(candidates=size, failure_probability=self._beta)
 
@@ -332,12 +337,11 @@ class _Described:
     def quantile(self, epsilon: Fraction) -> Accuracy:
         """The accuracy of Session.quantile."""
         share: Any = self.q
-        # complains about a mechanism that finds no quantiles
-        pick: Any = self.mechanism or "permute-and-flip"
         made = OneQuantile(
             q=read_share(share),
             epsilon=epsilon,
-            mechanism=pick,
+            # complains about one that finds no quantiles
+            mechanism=self._mechanism(epsilon),
             rows=self.rows_per_person or 1,
         )
         told = made.accuracy(points=self._number("points"), failure_probability=self._beta)

@@ -47,8 +47,10 @@ _GUMBEL = math.pi / math.sqrt(6)
 _LAPLACE = math.sqrt(2)
 # of a price for names with counts, what the names get
 _HALF = Fraction(1, 2)
-# how much wider than a pick's the noise of a histogram may be: its largest values do less harm
-_WIDER = 1.1
+# How much wider than a pick's the noise of a histogram may be, and how much less so the larger the
+# part of all candidates is that is listed. The largest values of Gumbel noise do more harm than
+# those of Gaussian noise, and few names of many are those with the largest noise.
+_WIDER, _LESS_FOR_LISTED = 1.2, 0.4
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -227,10 +229,12 @@ class ListRequest:
 
     def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
         """True if a histogram with this noise is better than picks."""
-        drawn_one_by_one = not isinstance(picks, JointTopK) and self.k > 1
+        drawn_one_by_one = not isinstance(picks, JointTopK) and (self.k > 1 or self.with_counts)
         if drawn_one_by_one and (self.delta or isinstance(picks.pick_loss, BoundedRange)):
+            listed = self.k / self.candidates if self.candidates else 0
+            wider = _WIDER - _LESS_FOR_LISTED * min(1, listed)
             # a rate may be 0 as a float
-            return ranking_deviation(noise) * float(picks.rate) <= _WIDER * _GUMBEL
+            return ranking_deviation(noise) * float(picks.rate) <= wider * _GUMBEL
         return _items_like(noise, picks.epsilon) <= _most_items(self.k)
 
 

@@ -174,7 +174,7 @@ class IntervalExponentialMechanism:
         ...     bounds=(0, 100), epsilon=1, sensitivity=1, step=0.5
         ... )
         >>> round(mechanism.error_bound(0.05), 1)
-        16.6
+        16.5
         """
         beta = read_probability(failure_probability, "failure_probability")
         # the points of the grid are the candidates: docs/proofs/accuracy.md#winners

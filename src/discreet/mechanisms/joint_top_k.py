@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accuracy import Statement
 from discreet.errors import ParameterError, ScoresError, public_class
+from discreet.mechanisms.error_bounds import joint_list_error
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
@@ -112,7 +113,4 @@ class JointTopK(TopKMechanism):
         return -behind - float(terms.max() + math.log(math.fsum(np.exp(terms - terms.max()))))
 
     def _error(self, candidates: int, failure_probability: Fraction) -> float:
-        lists = math.fsum(math.log(candidates - place) for place in range(self.k))
-        # the logarithm of a float could be that of 0
-        beta = failure_probability
-        return lists + math.log(beta.denominator) - math.log(beta.numerator)
+        return joint_list_error(candidates, self.k, failure_probability)

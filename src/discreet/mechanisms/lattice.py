@@ -27,7 +27,7 @@ from discreet.exact.rationals import (
     readable,
     set_frozen,
 )
-from discreet.mechanisms.error_bounds import softmax_error
+from discreet.mechanisms.error_bounds import concave_error
 from discreet.privacy.loss import BoundedRange, Loss
 from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
 from discreet.randomness.chance import Bits, read_bits
@@ -155,7 +155,7 @@ class LatticeExponentialMechanism:
         """
         beta = read_probability(failure_probability, "failure_probability")
         # as if there were two numbers: docs/proofs/accuracy.md#all-whole-numbers
-        scales = Fraction(softmax_error(2, 1, beta))
+        scales = Fraction(concave_error(beta))
         return nearest_float(scales / Fraction(int(self._rate.p), int(self._rate.q)))
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:

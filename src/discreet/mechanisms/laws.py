@@ -77,9 +77,9 @@ PERMUTE_AND_FLIP_LAW = Law(
     loss=PureDP,
     draw=draw_permute_and_flip,
     log_probabilities=probabilities.first_heads,
+    error=error_bounds.first_heads_error,
     # permute-and-flip's error is stochastically smaller than the exponential
     # mechanism's
-    error=error_bounds.softmax_error,
     expected_error=error_bounds.softmax_expected_error,
     ends=permute_and_flip_ends,
     hazard=EXPONENTIAL,

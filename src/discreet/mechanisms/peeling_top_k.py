@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -17,6 +17,7 @@ from discreet.errors import ParameterError, called_inside, public_class
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import Number, choice, count, nearest_float, readable, set_frozen
 from discreet.literals import OBJECTIVES, PICK_NAMES, Objective, PickName
+from discreet.mechanisms.error_bounds import first_heads_list_error, softmax_list_error
 from discreet.mechanisms.laws import EXPONENTIAL_LAW, GROUPED_DRAWS, PERMUTE_AND_FLIP_LAW, Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
@@ -29,6 +30,10 @@ from discreet.samplers.ranking import draw_ranking
 _LAW_OF_PICK: dict[PickName, Law] = {
     "permute-and-flip": PERMUTE_AND_FLIP_LAW,
     "exponential": EXPONENTIAL_LAW,
+}
+_ERROR_OF_PICKS: dict[PickName, Callable[[int, int, Fraction], float]] = {
+    "permute-and-flip": first_heads_list_error,
+    "exponential": softmax_list_error,
 }
 # numbers of candidates whose accuracy is remembered
 _REMEMBERED = 64
@@ -349,9 +354,8 @@ class PeelingTopK(TopKMechanism):
         return total
 
     def _error(self, candidates: int, failure_probability: Fraction) -> float:
-        # each pick fails with a k-th of the probability, and the best that is left is at
-        # least the i-th best of all
-        return _LAW_OF_PICK[self.mechanism].error(candidates, 1, failure_probability / self.k)
+        # the best that is left is at least the i-th best of all: docs/proofs/accuracy.md#lists
+        return _ERROR_OF_PICKS[self.mechanism](candidates, self.k, failure_probability)
 
     def _more_shown(self) -> list[str]:
         return [f"mechanism={self.mechanism!r}"] if self.mechanism != "permute-and-flip" else []

@@ -19,7 +19,15 @@ from discreet.literals import (
     PickName,
     QuantileMethod,
 )
-from discreet.mechanisms.error_bounds import RankError, paths_error, search_error, tree_error
+from discreet.mechanisms.error_bounds import (
+    RankError,
+    Search,
+    first_heads_error,
+    paths_error,
+    search_error,
+    softmax_error,
+    tree_error,
+)
 from discreet.mechanisms.grid import HALVES, Cells, Points
 from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
@@ -47,6 +55,12 @@ _FINEST_JOINT = 2**20
 _LOSSES: dict[PickName, type[PureDP] | type[BoundedRange]] = {
     "permute-and-flip": PureDP,
     "exponential": BoundedRange,
+}
+
+
+_ERRORS: dict[PickName, Search] = {
+    "permute-and-flip": first_heads_error,
+    "exponential": softmax_error,
 }
 
 
@@ -148,9 +162,8 @@ class OneQuantile:
         """How far off its rank the point can be, on a grid of this many points."""
         # docs/proofs/accuracy.md#quantiles
         rate = self._each / range_of_errors(self.q, replace=self._replace)
-        return _off_rank(
-            RankError(search_error(points, rate, failure_probability)), "rank", failure_probability
-        )
+        off = search_error(points, rate, failure_probability, _ERRORS[self.mechanism])
+        return _off_rank(RankError(off), "rank", failure_probability)
 
     @property
     def _replace(self) -> bool:
@@ -303,12 +316,14 @@ class ManyQuantiles:
             points=self.grid_size,
             epsilon=self._each,
             failure_probability=failure_probability,
+            heads=self._search == "permute-and-flip",
         )
 
     def _apart(self, failure_probability: Fraction) -> RankError:
         replace, failure = self.neighbours == "replace", failure_probability / len(self.q)
         rates = [self._each / range_of_errors(q, replace=replace) for q in self.q]
-        return RankError(max(search_error(self.grid_size, rate, failure) for rate in rates))
+        error = _ERRORS[self._search]
+        return RankError(max(search_error(self.grid_size, rate, failure, error) for rate in rates))
 
     @property
     def _layers(self) -> int:

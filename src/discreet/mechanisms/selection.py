@@ -40,7 +40,7 @@ class ExponentialMechanism(SelectionMechanism):
     Privacy: epsilon-bounded-range, hence epsilon-DP; many together cost far less than
         their sum.
     Utility: the selected score is within (range / epsilon) * ln(d / beta) of the best,
-        except with probability beta.
+        except with probability beta; `error_bound` is the exact worst case.
     Cost: at most two passes over the scores and a few exact draws.
     Reference: McSherry and Talwar 2007; Dong, Durfee and Rogers 2020. Proof:
         docs/proofs/exponential.md.
@@ -54,7 +54,7 @@ class ExponentialMechanism(SelectionMechanism):
     >>> mechanism.privacy_loss()
     BoundedRange(epsilon=0.5)
     >>> round(mechanism.error_bound(candidates=100, failure_probability=0.01), 6)
-    36.841361
+    36.760959
     """
 
     name: ClassVar[str] = "exponential"
@@ -75,8 +75,8 @@ class PermuteAndFlip(SelectionMechanism):
 
     Privacy: epsilon-DP. Not bounded range, so many of them cost more together than
         exponential mechanisms do.
-    Utility: the exponential mechanism's bounds hold, because its error is
-        stochastically larger.
+    Utility: the selected score is within (range / epsilon) * ln(d / (2 beta)) of the
+        best, except with probability beta.
     Cost: at most two passes over the scores and a few exact draws; no candidate but the
         proposed ones is touched.
     Reference: McKenna and Sheldon 2020. Proof: docs/proofs/permute-and-flip.md.

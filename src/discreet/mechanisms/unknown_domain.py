@@ -28,7 +28,7 @@ from discreet.exact.rationals import (
     readable,
     set_frozen,
 )
-from discreet.mechanisms.error_bounds import softmax_error
+from discreet.mechanisms.error_bounds import softmax_list_error
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Composed, Loss
@@ -231,7 +231,7 @@ def pick_range(k: int, epsilon: Fraction, delta: Fraction) -> BoundedRange:
 
 def _error(domain: LimitedDomain, k: int, failure_probability: Fraction) -> float:
     # one more candidate: ⊥
-    scales = softmax_error(domain.limit + 1, 1, failure_probability / k)
+    scales = softmax_list_error(domain.limit + 1, k, failure_probability)
     return nearest_float(Fraction(scales) / domain.pick.epsilon)
 
 
