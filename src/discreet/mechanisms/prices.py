@@ -125,7 +125,8 @@ class Price:
             noise = self.rule.tariff.largest_noise(int(self.squares))
             if noise is None or self.squares != 1:
                 return noise
-            # one coin of a large budget may be worth far more than the epsilon it pays for
+            # one coin of a large budget may be worth far more than the epsilon that it pays for,
+            # and less takes no more: docs/proofs/prices.md#claim
             return GaussianDP(min(noise.mu, round_down(self.epsilon / 2)))
         # docs/proofs/prices.md#claim
         return GaussianDP(round_down(square_root_down(2 * self.squares)))
@@ -268,7 +269,8 @@ def _largest_pure(rule: SpendingRule, squares: Fraction, most: Fraction) -> Pure
         largest = rule.tariff.largest(int(squares))
         if largest is None:
             return None
-        return PureDP(min(largest.epsilon / 2, most) if squares == 1 else largest.epsilon / 2)
+        limit = most if squares == 1 else largest.epsilon
+        return PureDP(min(largest.epsilon / 2, limit))
     return PureDP(_largest(_fits(rule, PureDP, squares), most))
 
 
