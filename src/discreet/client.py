@@ -75,8 +75,9 @@ computer: a key must not travel in clear. Got 'http://example.org'.
         named = isinstance(url, str) and "@" in url
         hint = "Leave the user and the password out: the key says who asks." if named else ""
         raise ParameterError("url", rule, url, hint, owner="connect")
-    if not isinstance(key, str) or not key.startswith("dsc_") or not key.isascii():
-        raise ParameterError("key", 'text that begins with "dsc_"', "another", owner="connect")
+    if not isinstance(key, str) or not key.startswith("dsc_") or not _is_word(key):
+        rule = 'text that begins with "dsc_", without spaces or ends of lines'
+        raise ParameterError("key", rule, "another", owner="connect")
     if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:
         rule = f"a number of seconds, greater than 0 and at most {_LONGEST}"
         raise ParameterError("timeout", rule, timeout, owner="connect")
@@ -91,9 +92,14 @@ def _is_safe(url: str) -> bool:
         extra = parts.query or parts.fragment or parts.username or parts.port == 0
     except ValueError:
         return False
-    if extra or not parts.hostname:
+    if extra or not parts.hostname or not url.isprintable() or " " in url:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+
+
+def _is_word(text: str) -> bool:
+    """Whether it is letters, digits and signs of ASCII, as a header has them."""
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 class _HoldsKey:
@@ -164,8 +170,13 @@ class Connection(_HoldsKey):
         """Send one request. If no reply comes, it is sent again only if that can neither
         pay nor change anything twice.
 
+        path: begins with a slash.
         attempt: names a fresh draw, so that it is paid for once however often it is sent.
         """
+        if not path.startswith("/"):
+            # it would go on with the name of the host, and the key go to another one
+            rule = "one that begins with a slash"
+            raise ParameterError("path", rule, path, owner="Connection.call")
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self._key.text}", "Content-Type": "application/json"}
         if attempt is not None:

@@ -384,6 +384,26 @@ def test_a_time_that_is_none_is_refused(timeout):
         discreet.connect("https://example.org", key="dsc_x", timeout=timeout)
 
 
+@pytest.mark.parametrize("key", ["dsc_x\n", "dsc_x\r\nX: y", "dsc_x y", "dsc_\x00", "dsc_\u0663"])
+def test_a_key_read_with_the_end_of_its_line_is_refused_without_being_shown(key):
+    with pytest.raises(discreet.ParameterError, match="ends of lines") as refused:
+        discreet.connect("https://example.org", key=key)
+    assert key not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["https://a\nb", "https://a b", "http://127.0.0.1/\x1b[31m"])
+def test_an_address_is_one_word(url):
+    with pytest.raises(discreet.ParameterError):
+        discreet.connect(url, key="dsc_x")
+
+
+@pytest.mark.parametrize("path", ["@example.org/v1", ".example.org/v1", "9/v1", ""])
+def test_no_path_sends_a_key_to_another_host(path):
+    team = discreet.connect("http://127.0.0.1:80", key="dsc_x")
+    with pytest.raises(discreet.ParameterError, match="begins with a slash"):
+        team.call("GET", path)
+
+
 def test_a_key_that_is_none_is_refused_without_being_shown():
     with pytest.raises(discreet.ParameterError, match="'key' parameter of connect") as error:
         discreet.connect("https://example.org", key="secret")

@@ -137,9 +137,10 @@ class ColumnList(Kind):
 
     def read(self, value: Any, name: str) -> tuple[str, ...]:
         rule = f"a list of {self.least} to {MOST_COLUMNS} different columns"
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        if not listed or not all(isinstance(each, str) for each in value):
             raise ParameterTypeError(name, rule, value)
-        different = len(set(map(repr, value)))
+        different = len(set(value))
         if not self.least <= len(value) <= MOST_COLUMNS or different < len(value):
             got = Hidden(f"{different} different of {len(value)}")
             raise ParameterError(name, rule, got)
@@ -235,7 +236,7 @@ class Listed(Kind):
         return read_labels(value, name)
 
     def from_json(self, value: Any, name: str) -> Any:
-        return self.read([_label_of_json(label) for label in _list_of(value, name)], name)
+        return self.read([_label_of_json(label, name) for label in _list_of(value, name)], name)
 
     def to_json(self, value: Any) -> list[Any]:
         if isinstance(value, PublicTable):
@@ -362,7 +363,7 @@ class TwoLabels(Kind):
         return self.read([part.strip() for part in text.split(",")], name)
 
     def from_json(self, value: Any, name: str) -> tuple[Any, Any]:
-        return self.read([_label_of_json(each) for each in _list_of(value, name)], name)
+        return self.read([_label_of_json(each, name) for each in _list_of(value, name)], name)
 
     def to_json(self, value: Sequence[Any]) -> list[Any]:
         return [_label_as_json(label) for label in value]
@@ -407,7 +408,7 @@ class Prices(Kind):
     def from_json(self, value: Any, name: str) -> Labels:
         if not isinstance(value, list):
             raise ParameterTypeError(name, "a list of numbers", value)
-        exact = (Fraction(number_of_json(each, name)) for each in value)
+        exact = (exact_decimal(number_of_json(each, name), name) for each in value)
         return self.read([plain_number(each) for each in exact], name)
 
     def to_json(self, value: Sequence[Any]) -> list[str]:
@@ -493,12 +494,16 @@ def _label_as_json(label: Any) -> Any:
     raise TypeError(f"a label of type {type(label).__name__} cannot be written as JSON")
 
 
-def _label_of_json(label: Any) -> Any:
+def _label_of_json(label: Any, name: str) -> Any:
     if isinstance(label, dict) and len(label) == 1:
-        ((name, text),) = label.items()
+        ((kind_name, text),) = label.items()
         for kind, (_, read) in _WRITTEN.items():
-            if kind.__name__ == name and isinstance(text, str):
-                return read(text)
+            if kind.__name__ == kind_name and isinstance(text, str):
+                try:
+                    return read(text)
+                except (ValueError, ArithmeticError):
+                    rule = f"with texts of the type that they name, {kind_name}"
+                    raise ParameterError(name, rule, text) from None
     # a document is read with exact decimals; a label with a point is a float
     return float(label) if isinstance(label, Decimal) else label
 

@@ -97,6 +97,26 @@ def test_documents_are_read_strictly(document, message):
         Question.from_json(document)
 
 
+@pytest.mark.parametrize(
+    ("what", "name", "value"),
+    [
+        ("mode", "candidates", [{"Decimal": "much"}]),
+        ("mode", "candidates", [{"date": "yesterday"}]),
+        *(
+            ("best_price", "prices", [price])
+            for price in (None, [], {"a": 1}, {"Decimal": "1"}, float("nan"), float("inf"))
+        ),
+        ("fit_covariance", "columns", ["pet", 10**5000]),
+        ("fit_covariance", "columns", ["pet", None]),
+    ],
+)
+def test_lying_types_are_refused_like_anything_else(what, name, value):
+    about = {"norm": "1"} if name == "columns" else {"column": "pet"}
+    document = {"what": what, "epsilon": "1", **about, name: value}
+    with pytest.raises(ParameterError, match=f"'{name}'"):
+        Question.from_json(document)
+
+
 def test_a_wrong_keyword_names_the_method():
     session = Session(PETS, unit=OneRow(), budget=PureDP(1))
     with pytest.raises(TypeError, match=r"^Session\.mode\(\) got an unexpected keyword"):
