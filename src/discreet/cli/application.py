@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any
@@ -39,7 +39,7 @@ application = typer.Typer(
 # own help. Each is imported when it is called, because to import all of them takes longer
 # than to run most of them.
 COMMANDS = {
-    "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
+    "top-k": ("questions", "Pick the k values that most people have, in order."),
     "mode": ("questions", "Pick the value that most people have."),
     "counts": ("questions", "Count the people who have each value, with noise."),
     "count": (
@@ -53,8 +53,9 @@ COMMANDS = {
         "people reaches.",
     ),
     "quantiles": ("questions", "Pick several quantiles for one price, in ascending order."),
-    "select": ("scores", "Pick the best-scoring candidate of a file or of a list, privately."),
-    "probabilities": ("scores", "Show how likely each candidate is, for made-up scores."),
+    "fit": ("questions", "Models of the columns of a table: components, regressions, a center."),
+    "ask": ("ask", "Ask all questions of a file, after showing what they cost together."),
+    "scores": ("scores", "Files of scores: pick the best candidates, or see how likely each is."),
     "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
     "preview": ("accuracy", "Show what private answers look like, on made-up data."),
     "error-bound": ("accuracy", "Show how far behind the best the selected score can be."),
@@ -67,11 +68,10 @@ COMMANDS = {
     "serve": ("serve", "Serve published data sets to a team: an API and a page."),
     "explore": ("serve", "Ask a file of your own on a page in the browser."),
     "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
-    "fit": ("fit", "Models of the columns of a table: components, regressions, a centre."),
     "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
 # modules whose commands open tables
-_OPEN_TABLES = frozenset({"demo", "fit", "questions", "serve", "top_k"})
+_OPEN_TABLES = frozenset({"ask", "demo", "questions", "serve"})
 
 
 class LateCommand(TyperCommand):
@@ -97,9 +97,24 @@ class LateCommand(TyperCommand):
         (command,) = typer.main.get_group(alone).commands.values()
         return command
 
-    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], *others: Any, **extra: Any
+    ) -> Any:
         """What Typer calls first to run a command, to show its help and to complete it."""
-        return self.command.make_context(*arguments, **settings)
+        command = self.command
+        pairs = _pair_options(command)
+        return command.make_context(info_name, joined(args, pairs), *others, **extra)
+
+
+def _pair_options(command: Any) -> set[str]:
+    """The options of a command, and of those below it, that take a pair: `LOW,HIGH`."""
+    found = {
+        name
+        for each in command.params
+        if (each.metavar or "").count(",") == 1
+        for name in each.opts
+    }
+    return found.union(*map(_pair_options, getattr(command, "commands", {}).values()))
 
 
 def _show_version(wanted: bool) -> None:
@@ -152,19 +167,26 @@ class _Built(threading.local):
 _built = _Built()
 
 
-def joined(words: Sequence[str]) -> list[str]:
+def joined(words: Sequence[str], pairs: Container[str]) -> list[str]:
     """The words of a command line, with `--bounds -60 300` as `--bounds=-60,300`.
 
-    >>> joined(["quantile", "--bounds", "-60", "300", "--step", "1"])
-    ['quantile', '--bounds=-60,300', '--step', '1']
+    pairs: the options that take two values.
+
+    >>> joined(["demo:visits", "--bounds", "-60", "300", "--step", "1"], ["--bounds"])
+    ['demo:visits', '--bounds=-60,300', '--step', '1']
     """
-    left, found = list(words), list[str]()
+    left, result = list(words), list[str]()
     while left:
         word = left.pop(0)
-        if word == "--bounds" and len(left) > 1 and all(map(_NUMBER.fullmatch, left[:2])):
+        if word in pairs and len(left) > 1 and all(map(_is_half, left[:2])):
             word = f"{word}={left.pop(0)},{left.pop(0)}"
-        found.append(word)
-    return found
+        result.append(word)
+    return result
+
+
+def _is_half(word: str) -> bool:
+    """Whether a word can be one of two values: a pair has a comma, and an option a dash."""
+    return _NUMBER.fullmatch(word) is not None or not ("," in word or word.startswith("-"))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -178,7 +200,7 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     try:
         with control_c():
-            result = _built.command(joined(arguments), prog_name="discreet", standalone_mode=False)
+            result = _built.command([*arguments], prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except discreet.DiscreetError as error:
         complain(str(error))

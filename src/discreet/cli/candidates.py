@@ -8,10 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
-
-import typer
+from typing import TYPE_CHECKING, Any, TextIO
 
 from discreet import ParameterError
 from discreet.cli.options import parse_number
@@ -21,23 +18,8 @@ from discreet.tables.files import ending_of
 if TYPE_CHECKING:
     import narwhals as nw
 
-CandidatesOrNone = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LIST|FILE",
-        help=(
-            "With --column, the public candidates: a,b,c or a file with one on each line, or a CSV "
-            "file with one column."
-        ),
-    ),
-]
-
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
-MOST_PRICES = 2_000
-"""The largest number of prices. Each is a part of one expression; more would take many
-seconds.
-"""
 
 
 def typed_candidates(text: str, command: str, option: str = "--candidates") -> list[str]:
@@ -132,38 +114,6 @@ def as_the_column(
     if None in values:
         raise ParameterError(command, option, rule, typed)
     return values
-
-
-def read_prices(text: str, command: str) -> list[int | float]:
-    """Read prices, from a list 1,2,5 or a range 1:10:0.5 that includes both ends.
-
-    >>> read_prices("1,2.5", "discreet"), read_prices("0.1:0.3:0.1", "discreet")
-    ([1, 2.5], [0.1, 0.2, 0.3])
-    """
-    parts = text.split(":") if ":" in text else text.split(",")
-    numbers = [
-        None if (number := parse_number(part)) is None else Fraction(number) for part in parts
-    ]
-    rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
-    exact = [number for number in numbers if number is not None]
-    if len(exact) < len(parts) or (":" in text and len(parts) != 3):
-        raise ParameterError(command, "--prices", rule, text)
-    if ":" in text:
-        low, high, step = exact
-        if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
-            hint = (
-                f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} "
-                "prices."
-            )
-            raise ParameterError(command, "--prices", rule, text, hint)
-        exact = [low + place * step for place in range(int((high - low) / step) + 1)]
-    if len(exact) > MOST_PRICES:
-        raise ParameterError(command, "--prices", f"at most {MOST_PRICES:,}", text)
-    if any(number <= 0 for number in exact):
-        raise ParameterError(command, "--prices", "greater than 0, each of them", text)
-    if len(set(exact)) < len(exact):
-        raise ParameterError(command, "--prices", "all different", text)
-    return [number.numerator if number.denominator == 1 else float(number) for number in exact]
 
 
 def _plain(number: Any) -> int | float | None:

@@ -49,6 +49,8 @@ Kept = TypeVar("Kept", covariant=True)
 Reader = Callable[[Any, str, str], Any]
 """Reads a value: from the value, the name of the parameter and who was called."""
 
+_MOST_PRICES = 2000
+"""The most prices of a range. Each is a part of one expression; more would take long."""
 ASKED = "the question"
 """Who was called, until `called_as` knows better."""
 
@@ -405,7 +407,23 @@ class Prices(Kind):
         return labels
 
     def parse(self, text: str, name: str) -> Labels:
-        return self.from_json([part.strip() for part in text.split(",")], name)
+        """Read prices with commas between them, or a range 1:10:0.5 that includes both ends."""
+        parts = text.split(":") if ":" in text else text.split(",")
+        rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
+        try:
+            exact = [parse_number(part, name) for part in parts]
+        except ParameterError:
+            raise ParameterError(ASKED, name, rule, text) from None
+        if ":" in text:
+            low, high, step = exact if len(exact) == 3 else (Fraction(1), Fraction(0), Fraction(1))
+            if not (low <= high and step > 0 and (high - low) / step < _MOST_PRICES):
+                hint = (
+                    "First the lowest, then the highest, then the step; at most "
+                    f"{_MOST_PRICES:,} prices."
+                )
+                raise ParameterError(ASKED, name, rule, text, hint)
+            exact = [low + place * step for place in range(int((high - low) / step) + 1)]
+        return self.read([plain_number(each) for each in exact], name)
 
     def from_json(self, value: Any, name: str) -> Labels:
         if not isinstance(value, list):

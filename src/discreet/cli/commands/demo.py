@@ -32,8 +32,8 @@ from discreet.cli.show import factor
 from discreet.cli.stories import BUNDLED, LISTS, MANIFEST, MASCOT, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
 from discreet.mechanisms import PermuteAndFlip
-from discreet.plots.ranking import NOTHING_MORE
 from discreet.questions import TopK
+from discreet.rendering.charts import NOTHING_MORE
 
 _COMMAND = "discreet demo"
 _DATA = files("discreet.cli.data")
@@ -55,8 +55,8 @@ _NEXT = """\
 discreet top-k demo:visits --column ward --person patient -k 2 \\
     --epsilon 1 --delta 1e-6 --limit 100
 discreet quantile demo:visits --column age --person patient --rule max \\
-    --q 0.5 --bounds 0,120 --step 1 --epsilon 1
-discreet probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
+    --q 0.5 --bounds 0 120 --step 1 --epsilon 1
+discreet scores probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
     --sensitivity 1 --monotonic --mechanism all
 discreet --help"""
 
@@ -264,7 +264,7 @@ def _mechanism(story: Story, *, monotonic: bool) -> PermuteAndFlip:
 
 def _outcome(story: Story, release: Release) -> Text:
     command = Text(
-        f"$ discreet select {story.table} --label {story.label} --score {story.score} \\\n"
+        f"$ discreet scores select {story.table} --label {story.label} --score {story.score} \\\n"
         f"    --epsilon {story.epsilon} --sensitivity {story.sensitivity} --monotonic\n",
         style="cyan",
     )
