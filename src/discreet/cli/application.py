@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Container, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any
@@ -217,13 +218,24 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _with_the_nearest(error: Any) -> str:
+    """The message of an error of Typer's; of an unknown option, with the one that was meant."""
+    name, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if name is None or context is None or not hasattr(error, "possibilities"):
+        return str(error.format_message())
+    known = [each for parameter in context.command.params for each in parameter.opts]
+    near = get_close_matches(name, known, 1)
+    meant = f" Did you mean '{near[0]}'?" if near else ""
+    return f"No such option '{name}'.{meant}"
+
+
 def _unforeseen(error: Any) -> int:
     # Typer's own errors (an unknown option, a missing argument) are public. Their class
     # moved between versions of Typer, the method did not.
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "discreet"
-        message = str(error.format_message())
+        message = _with_the_nearest(error)
         complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
         return BAD_REQUEST
     if isinstance(error, ArithmeticError):

@@ -126,12 +126,17 @@ class TypedTable:
 
     @contextmanager
     def session(
-        self, questions: Sequence[Question], typed: Typed, budget: Loss | None = None
+        self,
+        questions: Sequence[Question],
+        typed: Typed,
+        budget: Loss | None = None,
+        *,
+        quiet: bool = False,
     ) -> Iterator[tuple[Session, Columns]]:
         """A session for these questions, and the columns of its table. Public mistakes are
         named first; then the budget is charged, and only then the engine reads the rows.
 
-        budget: that of the session, where no ledger pays.
+        budget: that of the session, where no ledger pays. quiet: whether there is no bar.
         """
         command = typed.command
         unit = read_protected(self.person, self.one_row, command)
@@ -147,7 +152,7 @@ class TypedTable:
             named += [] if self.person is None else [("--person", self.person)]
             limit_seconds = None if limit is None else number_option(limit, "--time-limit", command)
             payment = self._paid_from(questions, command, budget, stack)
-            scan = stack.enter_context(scanning("Asking the table", quiet=self.as_json))
+            scan = stack.enter_context(scanning("Asking the table", quiet=quiet or self.as_json))
             table = stack.enter_context(
                 opened(
                     self.table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
@@ -293,37 +294,46 @@ def as_option(name: str) -> str:
     >>> as_option("score_range"), as_option("k")
     ('--score-range', '-k')
     """
-    return "--" + name.replace("_", "-") if len(name) > 1 else "-" + name
+    return "-k" if name == "k" else f"--{name.replace('_', '-')}"
 
 
 # as in rule='max' and encoding=
 _KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
 _OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
-_QUOTED = re.compile(r"'([a-z_]+)'")
+_NAMED = re.compile(r"'([a-z_]+)'|\b([a-z]+_[a-z_]+)\b")
 
 
 def in_options(text: str, known: Collection[str] = ()) -> str:
-    """A rule or a hint that names parameters and methods, with what is typed in their place.
+    """A rule or a hint that names parameters, with options in their place.
 
-    known: the parameters that are named in quotes.
+    known: the parameters.
 
-    >>> in_options("Say rule='max' or items_per_person=.")
+    >>> in_options("It replaces 'monotonic', and items_per_person.", ["monotonic"])
+    'It replaces --monotonic, and items_per_person.'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return as_option(name) if name in known else found[0]
+
+    return _NAMED.sub(option, text)
+
+
+def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
+    """A hint that shows how something is written in Python, as it is typed in a shell.
+
+    >>> hint_in_options("Say rule='max' or items_per_person=.")
     'Say --rule max or --items-per-person.'
-    >>> in_options("For another one: CsvFile(path, encoding='latin-1').")
+    >>> hint_in_options("For another one: CsvFile(path, encoding='latin-1').")
     'For another one: --encoding latin-1.'
-    >>> in_options("See Ledger.open.")
+    >>> hint_in_options("See Ledger.open.")
     'See discreet ledger open.'
-    >>> in_options("It replaces 'monotonic'.", ["monotonic"])
-    'It replaces --monotonic.'
     """
 
     def typed(keyword: re.Match[str]) -> str:
         name, value = keyword.groups()
-        return as_option(name) if value is None else f"{as_option(name)} {value}"
+        return as_option(name) if value is None else f"{as_option(name)} {shlex.quote(value)}"
 
-    def quoted(found: re.Match[str]) -> str:
-        return as_option(found[1]) if found[1] in known else found[0]
-
-    plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", text))
-    return _QUOTED.sub(quoted, _KEYWORD.sub(typed, plain))
+    plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
+    return in_options(_KEYWORD.sub(typed, plain), known)

@@ -16,9 +16,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from discreet import literals
-from discreet.cli.options import Nothing, as_option, in_options
-from discreet.errors import ParameterError
+from discreet import ParameterError, literals
+from discreet.cli.options import Nothing, as_option, hint_in_options, in_options
 from discreet.questions.kinds import (
     Choice,
     ColumnList,
@@ -208,7 +207,7 @@ class Typed:
         rule, names_columns, _ = error.rule.partition(" the columns ")
         rule = f"{rule} the table's columns" if names_columns else in_options(rule, self.parameters)
         # what was typed as a condition is quoted in its hint
-        hint = error.hint if error.name == "where" else in_options(error.hint, self.parameters)
+        hint = error.hint if error.name == "where" else hint_in_options(error.hint, self.parameters)
         return ParameterError(self.command, option, rule, Nothing() if got is None else got, hint)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 import typer
 
 from discreet import CsvFile, MissingExtraError, ParameterError
-from discreet.cli.options import Nothing, in_options
+from discreet.cli.options import Nothing, hint_in_options
 from discreet.cli.scores_file import local_file
 from discreet.cli.stories import BUNDLED, unbundled
 from discreet.errors import OutdatedLibraryError
@@ -42,14 +42,18 @@ Fresh = Annotated[
         help="Draw anew, and pay again, also where a ledger has the answer or has lost it.",
     ),
 ]
+Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Pay once more for a question whose answer was lost, and for nothing else twice.",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run", help="Ask nothing: show what it would cost, and whether it fits the budget."
     ),
-]
-ColumnOption = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that the question is about.")
 ]
 PersonColumn = Annotated[
     str | None,
@@ -63,23 +67,6 @@ EachRow = Annotated[
     bool,
     typer.Option(
         "--one-row", help="Instead: each row is protected, because nobody has more than one."
-    ),
-]
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CONDITION",
-        help=(
-            "Which rows count: \"role = 'analyst' and age >= 18\", with and, or, not, in, between, "
-            "is null."
-        ),
-    ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="Where a cell lists several items, as in 'a; b', what is between them.",
     ),
 ]
 LedgerAddress = Annotated[
@@ -354,7 +341,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
         if error.name == "table_name":
             raise ParameterError(command, "--table", error.rule, error.got) from None
         # the hint about a header line helps; the name of DuckDB's error does not
-        hint = "" if error.hint.startswith("DuckDB says") else in_options(error.hint)
+        hint = "" if error.hint.startswith("DuckDB says") else hint_in_options(error.hint)
     except Exception:
         # the error's text may show rows
         hint = ""
@@ -389,7 +376,7 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
             native = spark.table(path) if spark.catalog.tableExists(path) else None
     except HeaderError as error:
         # its text says nothing of what is in the line
-        hint = in_options(str(error))
+        hint = hint_in_options(str(error))
     except Exception as error:
         # the error's text may show rows
         hint = f"Spark says: {type(error).__name__}."

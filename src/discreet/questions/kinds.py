@@ -49,8 +49,8 @@ Kept = TypeVar("Kept", covariant=True)
 Reader = Callable[[Any, str, str], Any]
 """Reads a value: from the value, the name of the parameter and who was called."""
 
-_MOST_PRICES = 2000
-"""The most prices of a range. Each is a part of one expression; more would take long."""
+MOST_PRICES = 2000
+"""The most prices that can be typed. Each is a part of one expression; more would take long."""
 ASKED = "the question"
 """Who was called, until `called_as` knows better."""
 
@@ -416,13 +416,15 @@ class Prices(Kind):
             raise ParameterError(ASKED, name, rule, text) from None
         if ":" in text:
             low, high, step = exact if len(exact) == 3 else (Fraction(1), Fraction(0), Fraction(1))
-            if not (low <= high and step > 0 and (high - low) / step < _MOST_PRICES):
+            if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
                 hint = (
                     "First the lowest, then the highest, then the step; at most "
-                    f"{_MOST_PRICES:,} prices."
+                    f"{MOST_PRICES:,} prices."
                 )
                 raise ParameterError(ASKED, name, rule, text, hint)
             exact = [low + place * step for place in range(int((high - low) / step) + 1)]
+        if len(exact) > MOST_PRICES:
+            raise ParameterError(ASKED, name, f"at most {MOST_PRICES:,}", text)
         return self.read([plain_number(each) for each in exact], name)
 
     def from_json(self, value: Any, name: str) -> Labels:

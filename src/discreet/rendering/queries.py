@@ -208,7 +208,7 @@ def _draw(
 
 def _ratios(epsilons: Sequence[float], counts: QueryCounts) -> list[Curve]:
     """How many times the textbook's number bounded range allows."""
-    return [
+    curves = [
         each.curve(
             [
                 (epsilon, more / fewer)
@@ -221,6 +221,7 @@ def _ratios(epsilons: Sequence[float], counts: QueryCounts) -> list[Curve]:
         for each in CURVES
         if each.name.startswith("bounded-range")
     ]
+    return [curve for curve in curves if curve.points]
 
 
 def _short(value: Fraction) -> str:

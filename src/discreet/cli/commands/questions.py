@@ -6,6 +6,7 @@ option, with its help. What is written here is only how an answer is shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter as Argument
@@ -17,6 +18,7 @@ import typer
 from discreet import ParameterError
 from discreet.cli.ask import TABLE_NAMES, TypedTable, ask_one, table_options
 from discreet.cli.candidates import typed_candidates
+from discreet.cli.options import as_option
 from discreet.cli.plot_option import AnswerPlotFile
 from discreet.cli.stated import Typed, command_with, option_of
 from discreet.cli.table_options import Fresh
@@ -25,6 +27,8 @@ from discreet.questions.kinds import Listed
 
 _EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
 _FIT = "fit_"
+# as in `items_per_person`
+_QUOTED = re.compile(r"`([a-z_]+)`")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,7 @@ class Shown:
 
 
 _SCALED = (
-    "--person patient --rule mean --center 50,20,100 \\",
+    "    --person patient --rule mean --center 50,20,100 \\",
     "    --scale 20,10,80 --norm 2",
 )
 SHOWN = {
@@ -48,7 +52,8 @@ SHOWN = {
             "top-k demo:reads --column article --person reader -k 10 \\",
             "    --epsilon 1 --delta 1e-6 --limit 1000 --where \"region = 'Berlin'\"",
             "top-k demo:reads --column article --person reader -k 3 \\",
-            "    --epsilon 1 --candidates demo:articles --by region --groups Berlin,London",
+            "    --epsilon 1 --candidates demo:articles \\",
+            "    --by region --groups Berlin,London",
             "top-k demo:reads --column article --person reader -k 10 \\",
             "    --epsilon 1 --delta 1e-6 --limit 100 --items-per-person 20",
         ),
@@ -110,15 +115,15 @@ SHOWN = {
     "fit_subspace": Shown(
         title="Fit subspace",
         examples=(
-            f"fit subspace demo:visits --columns age,minutes,cost -k 2 --epsilon 1 {_SCALED[0]}",
-            _SCALED[1],
+            "fit subspace demo:visits --columns age,minutes,cost -k 2 --epsilon 1 \\",
+            *_SCALED,
         ),
     ),
     "fit_covariance": Shown(
         title="Fit covariance",
         examples=(
-            f"fit covariance demo:visits --columns age,minutes,cost --epsilon 2 {_SCALED[0]}",
-            _SCALED[1],
+            "fit covariance demo:visits --columns age,minutes,cost --epsilon 2 \\",
+            *_SCALED,
         ),
     ),
     "fit_linear": Shown(
@@ -163,7 +168,7 @@ def _fits() -> typer.Typer:
         name="fit",
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="Models of the columns of a table: components, regressions, a centre.",
+        help="Models of the columns of a table: components, regressions, a center.",
     )
     for name, asked in QUESTIONS.items():
         if name.startswith(_FIT):
@@ -234,7 +239,7 @@ def _help(asked: type[Question], shown: Shown) -> str:
     """The help of a command: what the question is, and examples."""
     # what is about Python stays in Python
     told = [part for part in cleandoc(asked.__doc__ or "").split("\n\n") if ">>>" not in part]
-    about = "\n\n".join([*told, _EVERY_RUN])
+    about = _QUOTED.sub(lambda found: as_option(found[1]), "\n\n".join([*told, _EVERY_RUN]))
     if not shown.examples:
         return about
     lines = [

@@ -17,7 +17,14 @@ from rich.table import Table
 import discreet
 from discreet import NOT_PRIVATE, ParameterError, Release
 from discreet.cli.ask import show_answer
-from discreet.cli.options import AsJson, DataFile, Nothing, as_option, parse_number
+from discreet.cli.options import (
+    AsJson,
+    DataFile,
+    Nothing,
+    as_option,
+    parse_number,
+    positive_option,
+)
 from discreet.cli.plot_option import AnswerPlotFile, require_picture_file
 from discreet.cli.scores_file import Label, Score, read_scores
 from discreet.cli.show import LEAD_FAILURE, list_panel, selection_panel
@@ -120,6 +127,8 @@ def select(
         )
     if with_gap:
         _require_gap(chosen, typed.command)
+        if "gap_step" in values:
+            positive_option(typed.texts["gap_step"], "--gap-step", typed.command)
     candidates = _file_or_typed(scores, label, score, typed.command)
     with typed.in_these_words():
         release = discreet.select(candidates, **values)
@@ -196,7 +205,8 @@ def top_k(
         hint = "Naming what only the data know is not possible with pure privacy; try 1e-6."
         raise ParameterError(command, "--delta", "given with --unknown-domain", Nothing(), hint)
     k, limit = values["k"], values.pop("limit", None)
-    of_list = {"items_per_person": None, **values}
+    defaults = {name: each.default for name, each in taken.items() if name != "limit"}
+    of_list = defaults | values
     # public mistakes are named before the data is touched
     with working("Looking for the largest epsilon of each pick"), typed.in_these_words():
         if unknown_domain:
