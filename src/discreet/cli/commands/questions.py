@@ -28,6 +28,8 @@ from discreet.questions.kinds import Listed
 _EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
 _FIT = "fit_"
 # as in `items_per_person`
+# as in ", as `discreet.models.fit_linear`"
+_IN_PYTHON = re.compile(r",\s+as\s+`discreet\.[a-z_.]+`")
 _QUOTED = re.compile(r"`([a-z_]+)`")
 
 
@@ -41,7 +43,7 @@ class Shown:
 
 _SCALED = (
     "    --person patient --rule mean --center 50,20,100 \\",
-    "    --scale 20,10,80 --norm 2",
+    "    --scale 20,10,80 --norm 2 --epsilon 2",
 )
 SHOWN = {
     "top_k": Shown(
@@ -115,14 +117,14 @@ SHOWN = {
     "fit_subspace": Shown(
         title="Fit subspace",
         examples=(
-            "fit subspace demo:visits --columns age,minutes,cost -k 2 --epsilon 1 \\",
+            "fit subspace demo:visits --columns age,minutes,cost -k 2 \\",
             *_SCALED,
         ),
     ),
     "fit_covariance": Shown(
         title="Fit covariance",
         examples=(
-            "fit covariance demo:visits --columns age,minutes,cost --epsilon 2 \\",
+            "fit covariance demo:visits --columns age,minutes,cost \\",
             *_SCALED,
         ),
     ),
@@ -239,7 +241,12 @@ def _help(asked: type[Question], shown: Shown) -> str:
     """The help of a command: what the question is, and examples."""
     # what is about Python stays in Python
     told = [part for part in cleandoc(asked.__doc__ or "").split("\n\n") if ">>>" not in part]
-    about = _QUOTED.sub(lambda found: as_option(found[1]), "\n\n".join([*told, _EVERY_RUN]))
+
+    def spelled(found: re.Match[str]) -> str:
+        name = found[1]
+        return _command_of(QUESTIONS[name]) if name in QUESTIONS else as_option(name)
+
+    about = _QUOTED.sub(spelled, _IN_PYTHON.sub("", "\n\n".join([*told, _EVERY_RUN])))
     if not shown.examples:
         return about
     lines = [
