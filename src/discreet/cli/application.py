@@ -5,11 +5,13 @@ exit code.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
@@ -25,6 +27,7 @@ from discreet.versions import require
 _NUMBER = re.compile(r"[+-]?[0-9.][0-9./eE+-]*")
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
+_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 # Plain help rather than Rich panels: it reads the same in every version of Typer, so the
 # manual can quote it word for word.
 application = typer.Typer(
@@ -32,7 +35,7 @@ application = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
 
 
@@ -71,6 +74,7 @@ COMMANDS = {
     "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
     "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
+_PLAIN = (bool, str, list[str])
 # modules whose commands open tables
 _OPEN_TABLES = frozenset({"ask", "demo", "questions", "serve"})
 
@@ -88,6 +92,10 @@ class LateCommand(TyperCommand):
         if self._module in _OPEN_TABLES:
             require("duckdb")
             require("narwhals")
+        with _no_collection():
+            return self._built()
+
+    def _built(self) -> Any:
         module = import_module(f"discreet.cli.commands.{self._module}")
         found = getattr(module, self._function)
         alone = typer.Typer(rich_markup_mode=None)
@@ -96,6 +104,7 @@ class LateCommand(TyperCommand):
         else:
             alone.command(self.name)(found)
         (command,) = typer.main.get_group(alone).commands.values()
+        _take_text_as_it_is(command)
         return command
 
     def make_context(
@@ -105,6 +114,43 @@ class LateCommand(TyperCommand):
         command = self.command
         pairs = _pair_options(command)
         return command.make_context(info_name, joined(args, pairs), *others, **extra)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage while modules are loaded: there is none, and to look takes a tenth of
+    the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _AsTyped:
+    """Takes what was typed as it is, without Pydantic, whose import takes longer than most of
+    what a command does.
+    """
+
+    @staticmethod
+    def coerce(value: Any, **_: Any) -> Any:
+        """The value itself; a list for an option that may be repeated."""
+        return [*value] if isinstance(value, tuple) else value
+
+
+def _take_text_as_it_is(command: Any) -> None:
+    """Leave out the conversion of options that are text or flags, in this command and those below it."""
+    # made here, because it would be made later
+    help = command.get_help_option(typer.Context(command, **_HELP))
+    for each in (*command.params, help):
+        descriptor = getattr(each, "type_descriptor", None)
+        if getattr(descriptor, "annotation", None) in _PLAIN and hasattr(each, "_runtime_param"):
+            each._runtime_param = _AsTyped
+    for below in getattr(command, "commands", {}).values():
+        _take_text_as_it_is(below)
 
 
 def _pair_options(command: Any) -> set[str]:
@@ -160,6 +206,7 @@ class _Built(threading.local):
 
     def __init__(self) -> None:
         group: Any = typer.main.get_command(application)
+        _take_text_as_it_is(group)
         for name, (module, summary) in COMMANDS.items():
             group.add_command(LateCommand(name, module, summary))
         self.command: Callable[..., Any] = group
