@@ -142,7 +142,7 @@ class _AsTyped:
 
 
 def _take_text_as_it_is(command: Any) -> None:
-    """Leave out the conversion of options that are text or flags, in this command and those below it."""
+    """Convert neither text nor flags, in this command and those below it."""
     # made here, because it would be made later
     help = command.get_help_option(typer.Context(command, **_HELP))
     for each in (*command.params, help):

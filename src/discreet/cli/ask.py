@@ -29,12 +29,11 @@ from discreet import (
     PureDP,
     Release,
 )
-from discreet.cli.candidates import as_the_column
-from discreet.cli.options import AsJson, Nothing, as_option, number_option
+from discreet.cli.files import as_the_column, require_column
+from discreet.cli.options import AsJson, number_option
 from discreet.cli.plot_option import require_picture_file, say_where, write_picture
-from discreet.cli.scores_file import require_column
 from discreet.cli.show import Fact, answer_panel
-from discreet.cli.stated import Typed
+from discreet.cli.stated import Nothing, Typed, as_option
 from discreet.cli.table_options import (
     AnalystOption,
     AnchorFileOption,

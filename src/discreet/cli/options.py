@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, TypeAlias
@@ -14,6 +13,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
+from discreet.cli.stated import Nothing
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)
@@ -279,61 +279,3 @@ DataFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
-
-
-class Nothing:
-    """What an error says that it got where an option was left out."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-def as_option(name: str) -> str:
-    """The option of a parameter, as it is typed.
-
-    >>> as_option("score_range"), as_option("k")
-    ('--score-range', '-k')
-    """
-    return "-k" if name == "k" else f"--{name.replace('_', '-')}"
-
-
-# as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
-_OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
-_OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
-_NAMED = re.compile(r"'([a-z_]+)'|\b([a-z]+_[a-z_]+)\b")
-
-
-def in_options(text: str, known: Collection[str] = ()) -> str:
-    """A rule or a hint that names parameters, with options in their place.
-
-    known: the parameters.
-
-    >>> in_options("It replaces 'monotonic', and items_per_person.", ["monotonic"])
-    'It replaces --monotonic, and items_per_person.'
-    """
-
-    def option(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        return as_option(name) if name in known else found[0]
-
-    return _NAMED.sub(option, text)
-
-
-def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
-    """A hint that shows how something is written in Python, as it is typed in a shell.
-
-    >>> hint_in_options("Say rule='max' or items_per_person=.")
-    'Say --rule max or --items-per-person.'
-    >>> hint_in_options("For another one: CsvFile(path, encoding='latin-1').")
-    'For another one: --encoding latin-1.'
-    >>> hint_in_options("See Ledger.open.")
-    'See discreet ledger open.'
-    """
-
-    def typed(keyword: re.Match[str]) -> str:
-        name, value = keyword.groups()
-        return as_option(name) if value is None else f"{as_option(name)} {shlex.quote(value)}"
-
-    plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
-    return in_options(_KEYWORD.sub(typed, plain), known)

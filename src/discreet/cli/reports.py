@@ -18,8 +18,8 @@ import typer
 from numpy.typing import NDArray
 
 from discreet import NOT_PRIVATE, ParameterError
-from discreet.cli.candidates import typed_candidates
-from discreet.cli.scores_file import UnreadableFileError, local_file, read_rows, require_column
+from discreet.cli.files import local_file, require_column, typed_candidates
+from discreet.cli.scores_file import UnreadableFileError, read_rows
 from discreet.cli.stated import Typed, parameters_of
 from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 from discreet.questions.kinds import Choice

@@ -19,9 +19,8 @@ from urllib.parse import parse_qsl
 import typer
 
 from discreet import CsvFile, MissingExtraError, ParameterError
-from discreet.cli.options import Nothing, hint_in_options
-from discreet.cli.scores_file import local_file
-from discreet.cli.stories import BUNDLED, unbundled
+from discreet.cli.files import BUNDLED, local_file, unbundled
+from discreet.cli.stated import Nothing, hint_in_options
 from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of

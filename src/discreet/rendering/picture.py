@@ -34,7 +34,7 @@ LIGHT: dict[str, str] = {
     "second": "#d55e00",
     "third": "#007a5a",
     "fourth": "#a2568a",
-    "fifth": "#3d85b8",
+    "fifth": "#0093ab",
     "sixth": "#a87100",
     "warning": "#b00020",
 }
@@ -50,7 +50,7 @@ DARK: dict[str, str] = {
     "second": "#f0a060",
     "third": "#3fc79a",
     "fourth": "#d9a0c4",
-    "fifth": "#9ad1f5",
+    "fifth": "#6fd3e3",
     "sixth": "#e8b84a",
     "warning": "#ff8a80",
 }

@@ -9,7 +9,7 @@ import narwhals as nw
 import pytest
 
 from discreet import ParameterError
-from discreet.cli.candidates import as_the_column, typed_candidates
+from discreet.cli.files import as_the_column, typed_candidates
 from discreet.questions.kinds import MOST_PRICES, Prices
 
 

@@ -22,7 +22,6 @@ from discreet.cli.options import (
     BudgetEpsilon,
     BudgetRho,
     NonAdaptive,
-    Nothing,
     count_option,
     number_option,
     read_budget,
@@ -40,7 +39,7 @@ from discreet.cli.show import (
     comparison,
     most,
 )
-from discreet.cli.stated import refusals_in
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
 
 PlotFile = Annotated[str | None, plot_option("the queries that each analysis allows")]

@@ -24,13 +24,12 @@ from discreet.cli.options import (
     SessionDelta,
     SessionEpsilon,
     SessionRho,
-    as_option,
     count_option,
     parse_number,
     read_session_budget,
 )
 from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
-from discreet.cli.stated import Typed, helps_of, parameters_of, stated_command
+from discreet.cli.stated import Typed, as_option, helps_of, parameters_of, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.planning import Preview

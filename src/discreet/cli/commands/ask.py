@@ -16,15 +16,9 @@ from rich.text import Text
 
 from discreet import BudgetExceededError, DiscreetError, ParameterError, Release
 from discreet.cli.ask import TABLE_NAMES, TypedTable, table_options
-from discreet.cli.options import (
-    Nothing,
-    SessionDelta,
-    SessionEpsilon,
-    SessionRho,
-    read_session_budget,
-)
+from discreet.cli.options import SessionDelta, SessionEpsilon, SessionRho, read_session_budget
 from discreet.cli.show import answer_panel
-from discreet.cli.stated import Typed, command_with
+from discreet.cli.stated import Nothing, Typed, command_with
 from discreet.cli.table_options import Again
 from discreet.cli.terminal import label_text, print_json, terminal
 from discreet.questions import Question

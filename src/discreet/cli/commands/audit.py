@@ -20,15 +20,9 @@ import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, Loss, ParameterError, PureDP
 from discreet.accounting import LogisticDP
 from discreet.auditing import AuditReport
-from discreet.cli.options import (
-    AsJson,
-    Nothing,
-    count_option,
-    number_option,
-    read_loss,
-)
+from discreet.cli.options import AsJson, count_option, number_option, read_loss
 from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
-from discreet.cli.stated import refusals_in
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 _COMMAND = "discreet audit"

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from discreet import Ledger, ParameterError, PureDP
 from discreet.cli.ask import read_anchor_file, read_protected
+from discreet.cli.files import unbundled
 from discreet.cli.ledger_show import (
     AccountLine,
     account_dict,
@@ -27,14 +28,12 @@ from discreet.cli.options import (
     BudgetDelta,
     BudgetEpsilon,
     BudgetRho,
-    Nothing,
     number_option,
     read_budget,
     read_loss,
 )
 from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
-from discreet.cli.stated import refusals_in
-from discreet.cli.stories import unbundled
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 from discreet.rendering.analyses import spending

@@ -16,12 +16,7 @@ from rich.bar import Bar
 from rich.table import Table
 
 from discreet import ParameterError
-from discreet.cli.options import (
-    AsJson,
-    DataFile,
-    require_writable,
-    write_new,
-)
+from discreet.cli.options import AsJson, DataFile, require_writable, write_new
 from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
 from discreet.cli.reports import (
     LOCAL,

@@ -17,10 +17,9 @@ import typer
 
 from discreet import ParameterError
 from discreet.cli.ask import TABLE_NAMES, TypedTable, ask_one, table_options
-from discreet.cli.candidates import typed_candidates
-from discreet.cli.options import as_option
+from discreet.cli.files import typed_candidates
 from discreet.cli.plot_option import AnswerPlotFile
-from discreet.cli.stated import Typed, command_with, option_of
+from discreet.cli.stated import Typed, as_option, command_with, option_of
 from discreet.cli.table_options import Fresh
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import Listed

@@ -17,18 +17,11 @@ from rich.table import Table
 import discreet
 from discreet import NOT_PRIVATE, ParameterError, Release
 from discreet.cli.ask import show_answer
-from discreet.cli.options import (
-    AsJson,
-    DataFile,
-    Nothing,
-    as_option,
-    parse_number,
-    positive_option,
-)
+from discreet.cli.options import AsJson, DataFile, parse_number, positive_option
 from discreet.cli.plot_option import AnswerPlotFile, require_picture_file
 from discreet.cli.scores_file import Label, Score, read_scores
 from discreet.cli.show import LEAD_FAILURE, list_panel, selection_panel
-from discreet.cli.stated import Typed, helps_of, parameters_of, stated_command
+from discreet.cli.stated import Nothing, Typed, as_option, helps_of, parameters_of, stated_command
 from discreet.cli.terminal import (
     bar,
     label_text,

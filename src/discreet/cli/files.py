@@ -1,25 +1,54 @@
-"""The options `--candidates` and `--prices`: public lists, typed or from a file."""
+"""Files that are named in a shell: bundled ones, pipes, and lists of public labels."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import os
-from collections.abc import Iterator
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any, TextIO
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from discreet import ParameterError
 from discreet.cli.options import parse_number
-from discreet.cli.stories import BUNDLED, unbundled
-from discreet.tables.files import ending_of
+from discreet.tables.files import SHEETS, ending_of
+from discreet.tables.table import column_hint
 
 if TYPE_CHECKING:
     import narwhals as nw
 
+BUNDLED = {
+    "demo:answers": "answers.csv",
+    "demo:articles": "articles.txt",
+    "demo:mascot": "mascot.csv",
+    "demo:reads": "reads.csv.gz",
+    "demo:reports": "reports.csv",
+    "demo:visits": "visits.csv",
+    "demo:votes": "votes.csv",
+}
+"""The files in the package, by the names that can be typed for them."""
+
+
+@contextmanager
+def unbundled(path: str) -> Iterator[str]:
+    """The path of the bundled file that a name stands for; any other path is kept."""
+    if path not in BUNDLED:
+        yield path
+        return
+    with as_file(files("discreet.cli.data") / BUNDLED[path]) as file:
+        yield str(file)
+
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+"""The endings of the files that can be read."""
 _TABLES = {".csv": ",", ".tsv": "\t"}
-_ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
+_LISTS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
 
 
 def typed_candidates(text: str, command: str, option: str = "--candidates") -> list[str]:
@@ -31,7 +60,7 @@ def typed_candidates(text: str, command: str, option: str = "--candidates") -> l
     if (
         text.startswith("@")
         or os.path.isfile(text)
-        or ("," not in text and (ending_of(text) in _ENDINGS or os.sep in text))
+        or ("," not in text and (ending_of(text) in _LISTS or os.sep in text))
     ):
         return _from_file(path, text, command, option)
     try:
@@ -125,3 +154,64 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+@contextmanager
+def local_file(file: str, command: str, option: str) -> Iterator[str]:
+    """The path of a plain file, or of a bundled one. Standard input and pipes are copied to
+    a file first, because it is read more than once.
+    """
+    if file in BUNDLED:
+        with unbundled(file) as path:
+            yield path
+        return
+    if file != "-":
+        _require_file(file, command, option)
+        if os.path.isfile(file):
+            yield file
+            return
+    # readable by this user only, and removed at the end
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        path = os.path.join(folder, "standard-input.csv")
+        with open(path, "wb") as copy, _opened(file) as source:
+            shutil.copyfileobj(source, copy)
+        yield path
+
+
+def _require_file(file: str, command: str, option: str) -> None:
+    # a device such as /dev/zero has no end, and a socket cannot be read as a file
+    if not os.path.isfile(file) and not _is_pipe(file):
+        hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        if os.path.isdir(file):
+            hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+        raise ParameterError(
+            command, option, "an existing file, or - for standard input", file, hint
+        )
+    if os.path.isfile(file) and ending_of(file) not in ENDINGS:
+        rule = f"a file whose name ends in one of {', '.join(ENDINGS)}"
+        hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
+        raise ParameterError(command, option, rule, file, hint)
+    if not os.access(file, os.R_OK):
+        raise ParameterError(command, option, "a file that you may read", file)
+
+
+def _is_pipe(file: str) -> bool:
+    return os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(file, "rb") as source:
+            yield source
+
+
+def require_column(
+    column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
+) -> None:
+    """Refuse a column that is not there, with a hint if it seems to be misspelt."""
+    if column not in columns:
+        hint = column_hint(column, columns, advice)
+        raise ParameterError(command, option, f"a column of {name}", column, hint)
