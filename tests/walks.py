@@ -168,7 +168,7 @@ def walk_command(name: str) -> Walk:
     from discreet.cli import main
 
     with tempfile.TemporaryDirectory() as folder:
-        rows = (f"{reader},{'news chess opera'.split()[reader % 3]}\n" for reader in range(300))
+        rows = (f"{reader},{['news', 'chess', 'opera'][reader % 3]}\n" for reader in range(300))
         table = Path(folder) / "reads.csv"
         table.write_text("reader,article\n" + "".join(rows))
         who = ("--column", "article", "--person", "reader", "--epsilon", "1")

@@ -350,7 +350,8 @@ def _budget_of(questions: Sequence[Question]) -> Loss:
     )
     if rho and not epsilon:
         return ZCDP(rho)
-    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+    # a question without an epsilon is refused by the session, which says what it needs
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon or 1)
 
 
 def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:

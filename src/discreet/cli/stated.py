@@ -53,7 +53,7 @@ def as_option(name: str) -> str:
 
 
 # as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+))?")
 _OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 _NAMED = re.compile(r"'([a-z_]+)'|\b([a-z]+_[a-z_]+)\b")
@@ -78,8 +78,8 @@ def in_options(text: str, known: Collection[str] = ()) -> str:
 def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
     """A hint that shows how something is written in Python, as it is typed in a shell.
 
-    >>> hint_in_options("Say rule='max' or items_per_person=.")
-    'Say --rule max or --items-per-person.'
+    >>> hint_in_options("Say rule='max' or items_per_person=, or k=3.")
+    'Say --rule max or --items-per-person, or -k 3.'
     >>> hint_in_options("For another one: CsvFile(path, encoding='latin-1').")
     'For another one: --encoding latin-1.'
     >>> hint_in_options("See Ledger.open.")
@@ -87,8 +87,9 @@ def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
     """
 
     def typed(keyword: re.Match[str]) -> str:
-        name, value = keyword.groups()
-        return as_option(name) if value is None else f"{as_option(name)} {shlex.quote(value)}"
+        name, text, number = keyword.groups()
+        value = number if text is None else shlex.quote(text)
+        return as_option(name) if value is None else f"{as_option(name)} {value}"
 
     plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
     return in_options(_KEYWORD.sub(typed, plain), known)
@@ -260,6 +261,8 @@ class Typed:
         raise wrong
 
     def _in_options(self, error: ParameterError, shown: Mapping[str, Any]) -> ParameterError:
+        # without a hint that recommends what this command does not have
+        error = error.at(self.command, self.parameters)
         got = shown.get(error.name, error.got)
         option = self.names.get(error.name, as_option(error.name))
         # A list of a table's columns is left out: without a header line it would be a row.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+READS, ARTICLES = "reads.csv.gz", "articles.txt"
 MANIFEST = "discreet.toml"
 """What `discreet serve --demo` publishes, beside the files in the package."""
 

@@ -43,7 +43,8 @@ def test_every_parameter_of_every_question_is_an_option_with_its_help():
         for each in asked.parameters:
             option = options[each.name]
             assert f"--{each.name.replace('_', '-')}" in option.opts
-            assert option.required == each.required
+            needed = each.required or (asked.needs_candidates and each.name == "candidates")
+            assert option.required == needed
             # other parameters are spelled as options
             start = re.split(r"[{`]", each.help)[0]
             assert option.help.startswith(start), (name, each.name)
@@ -63,9 +64,10 @@ def needed(name, without):
     given = {
         "column": "age", "columns": "age,ward", "epsilon": "1", "k": "1", "q": "0.5", "norm": "1",
         "prices": "1,2", "target": "age", "label": "ward", "bounds": "0,9", "radius": "1",
-        "classes": "A,B", "step": "1",
+        "classes": "A,B", "candidates": "1,2", "step": "1",
     }  # fmt: skip
     required = [each.name for each in ASKED[name].parameters if each.required]
+    required += ["candidates"] * ASKED[name].needs_candidates
     typed = [(f"--{each}", given[each]) for each in required if each != without]
     return [word for pair in typed for word in pair]
 

@@ -24,12 +24,11 @@ from rich.text import Text
 
 from discreet import ApproxDP, BudgetExceededError, Person, Release, Session
 from discreet.accounting import Amount
-from discreet.cli.data.make import ARTICLES, READS
 from discreet.cli.files import BUNDLED, typed_candidates
 from discreet.cli.options import write_new
 from discreet.cli.scores_file import Label, read_scores
 from discreet.cli.show import factor
-from discreet.cli.stories import LISTS, MANIFEST, MASCOT, ListStory, Story
+from discreet.cli.stories import ARTICLES, LISTS, MANIFEST, MASCOT, READS, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
 from discreet.mechanisms import PermuteAndFlip
 from discreet.questions import TopK

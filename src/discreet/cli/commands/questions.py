@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, replace
 from inspect import Parameter as Argument
 from inspect import cleandoc
 from typing import Any
@@ -203,7 +203,12 @@ def question_command(asked: type[Question]) -> Callable[..., None]:
         )
 
     shared = table_options()
-    own = [option_of(each) for each in asked.parameters]
+    # a shell has no public facts that would stand in their place
+    required = "candidates" if asked.needs_candidates else ""
+    own = [
+        option_of(replace(each, default=MISSING) if each.name == required else each)
+        for each in asked.parameters
+    ]
     needed = [each for each in own if each.default is Argument.empty]
     first = [shared[name] for name in ("table", "person", "one_row")]
     rest = [each for name, each in shared.items() if name not in ("table", "person", "one_row")]
