@@ -1,6 +1,6 @@
 """How far a reader has to walk: which files of the package a call goes through.
 
-`python tests/walks.py` walks three calls and writes the tables of
+`python tests/walks.py` walks some calls and writes the tables of
 docs/explanation/data-path.md anew. tests/docs/test_data_path.py compares them, and the
 files that the page names, with a fresh walk.
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import itertools
 import os
 import random
@@ -102,11 +103,11 @@ def watching(walk: Walk) -> Iterator[None]:
         walk.jumps = max(walk.jumps, jumps)
 
 
-def walked(call: Callable[[], object]) -> Walk:
+def walked(call: Callable[[], object], tapes: int = TAPES) -> Walk:
     """What a call goes through, when it is not the first one, on any of the tapes."""
     call()
     walk = Walk()
-    for tape in range(TAPES):
+    for tape in range(tapes):
         # SystemBits itself is walked through; only what the system gives it is made repeatable
         with mock.patch.object(os, "urandom", random.Random(tape).randbytes), watching(walk):
             call()
@@ -153,6 +154,31 @@ def walk_reserve() -> Walk:
     ):
         ledger.open("survey", budget=discreet.PureDP(1000))
         return walked(lambda: ledger.reserve("survey", loss, request={"what": "mode"}))
+
+
+ASKED = {
+    "mode": ("--candidates", "chess,news,opera"),
+    "top-k": ("--candidates", "chess,news,opera", "-k", "2"),
+}
+"""Shell commands that are walked, and the options that only they have."""
+
+
+def walk_command(name: str) -> Walk:
+    """A shell command that asks a CSV file. Every run opens the file and a session anew."""
+    from discreet.cli import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        rows = (f"{reader},{['news', 'chess', 'opera'][reader % 3]}\n" for reader in range(300))
+        table = Path(folder) / "reads.csv"
+        table.write_text("reader,article\n" + "".join(rows))
+        who = ("--column", "article", "--person", "reader", "--epsilon", "1")
+        words = (name, str(table), *who, *ASKED[name])
+
+        def call() -> None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                assert main(words) == 0
+
+        return walked(call, tapes=10)
 
 
 WALKS = {

@@ -25,11 +25,15 @@ is a next step. A message about scores never carries a score: scores are private
 parameters are public. What was got is shown only if it is a short public scalar; of
 anything else (a column, a table, a list, bytes) only its type is named, because it may
 have been handed over by mistake and hold rows.
+
+A script that a refusal ends shows one line: the place in the script, and the message.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from datetime import date
@@ -37,7 +41,7 @@ from fractions import Fraction
 from functools import wraps
 from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from numbers import Number
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 __all__ = [
@@ -492,3 +496,26 @@ def escaped(text: str) -> str:
     import json
 
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_usual_hook = sys.excepthook
+
+
+def _end_script(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Show a refusal that nobody caught as one line: where in the script it was asked for, and
+    why it was refused. Where it was raised inside helps nobody.
+    """
+    place = ""
+    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: ", trace.tb_next
+    told = isinstance(error, DiscreetError) and error.__cause__ is None
+    if not (told and place and sys.stderr):
+        _usual_hook(kind, error, error.__traceback__)
+        return
+    print(f"{place}{kind.__name__}: {escaped(str(error))}", file=sys.stderr)
+
+
+sys.excepthook = _end_script

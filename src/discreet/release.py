@@ -258,6 +258,7 @@ class Release:
                 counts=bar_counts(counts),
                 error=None if self.counts is None else self.counts.error,
                 ranked=is_ranked(self.asked or {}),
+                asked=int((self.asked or {}).get("k", 0)) if isinstance(self.value, list) else 0,
             )
         answer = "nothing" if self.value is None else self.value
         return charts.winner(answer, title=title or self._titled(), notes=notes)

@@ -29,8 +29,6 @@ ALLOWED = {
     ("mechanisms/joint_top_k.py", "sort"),
     ("mechanisms/joint_top_k.py", "unique"),
     ("mechanisms/probabilities.py", "unique"),
-    ("plots/figures.py", "sort"),
-    ("plots/figures.py", "argsort"),
     # of an engine: the different items of one row, in a cell that is a list
     ("tables/items.py", "unique"),
     # sensitivities are public

@@ -214,7 +214,7 @@ class TestRefusals:
     @pytest.mark.parametrize("library", ["matplotlib", "dp_accounting"])
     def test_plots_and_other_accountants(self, monkeypatch, library):
         calls = {
-            "matplotlib": lambda: import_module("discreet.plots.figures").require_matplotlib(),
+            "matplotlib": lambda: import_module("discreet.rendering.picture").require_matplotlib(),
             "dp_accounting": lambda: import_module("discreet.accounting.interop")._library(),
         }
         calls[library]()

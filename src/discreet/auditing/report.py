@@ -5,15 +5,13 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.findings import Finding, Witness, plain_number
 from discreet.auditing.verdicts import Verdict
 from discreet.privacy.loss import Loss
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from discreet.rendering.picture import Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +147,11 @@ class AuditReport:
         """The report as one line of JSON. An infinite number is the text "inf"."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def plot(self) -> Figure:
+    def plot(self) -> Picture:
         """The loss of each answer between the witness's two inputs, beside the claim."""
-        from discreet.plots.figures import losses_figure
+        from discreet.rendering.analyses import losses
 
-        return losses_figure(
+        return losses(
             [(bar.answer, bar.counts) for bar in self.bars],
             stated=Claim(self.claim).stated if Claim(self.claim).letter == "epsilon" else None,
             title=self.verdict,

@@ -5,11 +5,14 @@ exit code.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from typing import Annotated, Any
@@ -24,6 +27,7 @@ from discreet.versions import require
 _NUMBER = re.compile(r"[+-]?[0-9.][0-9./eE+-]*")
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
+_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 # Plain help rather than Rich panels: it reads the same in every version of Typer, so the
 # manual can quote it word for word.
 application = typer.Typer(
@@ -31,7 +35,7 @@ application = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
 
 
@@ -39,7 +43,7 @@ application = typer.Typer(
 # own help. Each is imported when it is called, because to import all of them takes longer
 # than to run most of them.
 COMMANDS = {
-    "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
+    "top-k": ("questions", "Pick the k values that most people have, in order."),
     "mode": ("questions", "Pick the value that most people have."),
     "counts": ("questions", "Count the people who have each value, with noise."),
     "count": (
@@ -52,8 +56,9 @@ COMMANDS = {
         "Pick the median or another quantile, from the points of a public grid.",
     ),
     "quantiles": ("questions", "Pick several quantiles for one price, in ascending order."),
-    "select": ("scores", "Pick the best-scoring candidate of a file or of a list, privately."),
-    "probabilities": ("scores", "Show how likely each candidate is, for made-up scores."),
+    "fit": ("questions", "Models of the columns of a table: components, regressions, a center."),
+    "ask": ("ask", "Ask all questions of a file, after showing what they cost together."),
+    "scores": ("scores", "Files of scores: pick the best candidates, or see how likely each is."),
     "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
     "preview": ("accuracy", "Show what private answers look like, on made-up data."),
     "error-bound": ("accuracy", "Show how far the chosen score can be behind the best."),
@@ -65,12 +70,12 @@ COMMANDS = {
     "audit": ("audit", "Look for a violation of a privacy claim in any selection code."),
     "serve": ("serve", "Serve published data sets to a team: an API and a page."),
     "explore": ("serve", "Ask a file of your own on a page in the browser."),
-    "demo": ("demo", "Ask questions about a bundled table, and show what each answer costs."),
-    "fit": ("fit", "Fit models to columns of a table: components, regressions, a center."),
-    "ledger": ("ledger", "Open durable budgets, see what is left, and verify them."),
+    "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
+    "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
+_PLAIN = (bool, str, list[str])
 # modules whose commands open tables
-_OPEN_TABLES = frozenset({"demo", "fit", "questions", "serve", "top_k"})
+_OPEN_TABLES = frozenset({"ask", "demo", "questions", "serve"})
 
 
 class LateCommand(TyperCommand):
@@ -86,6 +91,10 @@ class LateCommand(TyperCommand):
         if self._module in _OPEN_TABLES:
             require("duckdb")
             require("narwhals")
+        with _no_collection():
+            return self._built()
+
+    def _built(self) -> Any:
         module = import_module(f"discreet.cli.commands.{self._module}")
         found = getattr(module, self._function)
         alone = typer.Typer(rich_markup_mode=None)
@@ -94,11 +103,64 @@ class LateCommand(TyperCommand):
         else:
             alone.command(self.name)(found)
         (command,) = typer.main.get_group(alone).commands.values()
+        _take_text_as_it_is(command)
         return command
 
-    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], *others: Any, **extra: Any
+    ) -> Any:
         """What Typer calls first to run a command, to show its help and to complete it."""
-        return self.command.make_context(*arguments, **settings)
+        command = self.command
+        pairs = _pair_options(command)
+        return command.make_context(info_name, joined(args, pairs), *others, **extra)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage while modules are loaded: there is none, and to look takes a tenth of
+    the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _AsTyped:
+    """Takes what was typed as it is, without Pydantic, whose import takes longer than most of
+    what a command does.
+    """
+
+    @staticmethod
+    def coerce(value: Any, **_: Any) -> Any:
+        """The value itself; a list for an option that may be repeated."""
+        return [*value] if isinstance(value, tuple) else value
+
+
+def _take_text_as_it_is(command: Any) -> None:
+    """Convert neither text nor flags, in this command and those below it."""
+    # made here, because it would be made later
+    help = command.get_help_option(typer.Context(command, **_HELP))
+    for each in (*command.params, help):
+        descriptor = getattr(each, "type_descriptor", None)
+        if getattr(descriptor, "annotation", None) in _PLAIN and hasattr(each, "_runtime_param"):
+            each._runtime_param = _AsTyped
+    for below in getattr(command, "commands", {}).values():
+        _take_text_as_it_is(below)
+
+
+def _pair_options(command: Any) -> set[str]:
+    """The options of a command, and of those below it, that take a pair: `LOW,HIGH`."""
+    found = {
+        name
+        for each in command.params
+        if (each.metavar or "").count(",") == 1
+        for name in each.opts
+    }
+    return found.union(*map(_pair_options, getattr(command, "commands", {}).values()))
 
 
 def _show_version(wanted: bool) -> None:
@@ -143,6 +205,7 @@ class _Built(threading.local):
 
     def __init__(self) -> None:
         group: Any = typer.main.get_command(application)
+        _take_text_as_it_is(group)
         for name, (module, summary) in COMMANDS.items():
             group.add_command(LateCommand(name, module, summary))
         self.command: Callable[..., Any] = group
@@ -151,19 +214,26 @@ class _Built(threading.local):
 _built = _Built()
 
 
-def joined(words: Sequence[str]) -> list[str]:
+def joined(words: Sequence[str], pairs: Container[str]) -> list[str]:
     """The words of a command line, with `--bounds -60 300` as `--bounds=-60,300`.
 
-    >>> joined(["quantile", "--bounds", "-60", "300", "--step", "1"])
-    ['quantile', '--bounds=-60,300', '--step', '1']
+    pairs: the options that take two values.
+
+    >>> joined(["demo:visits", "--bounds", "-60", "300", "--step", "1"], ["--bounds"])
+    ['demo:visits', '--bounds=-60,300', '--step', '1']
     """
-    left, found = list(words), list[str]()
+    left, result = list(words), list[str]()
     while left:
         word = left.pop(0)
-        if word == "--bounds" and len(left) > 1 and all(map(_NUMBER.fullmatch, left[:2])):
+        if word in pairs and len(left) > 1 and all(map(_is_half, left[:2])):
             word = f"{word}={left.pop(0)},{left.pop(0)}"
-        found.append(word)
-    return found
+        result.append(word)
+    return result
+
+
+def _is_half(word: str) -> bool:
+    """Whether a word can be one of two values: a pair has a comma, and an option a dash."""
+    return _NUMBER.fullmatch(word) is not None or not ("," in word or word.startswith("-"))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -177,7 +247,7 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     try:
         with control_c():
-            result = _built.command(joined(arguments), prog_name="discreet", standalone_mode=False)
+            result = _built.command([*arguments], prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except discreet.DiscreetError as error:
         complain(str(error))
@@ -194,13 +264,24 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _with_the_nearest(error: Any) -> str:
+    """The message of an error of Typer's; of an unknown option, with the one that was meant."""
+    name, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if name is None or context is None or not hasattr(error, "possibilities"):
+        return str(error.format_message())
+    known = [each for parameter in context.command.params for each in parameter.opts]
+    near = get_close_matches(name, known, 1)
+    meant = f" Did you mean '{near[0]}'?" if near else ""
+    return f"No such option '{name}'.{meant}"
+
+
 def _unforeseen(error: Any) -> int:
     # Typer's own errors (an unknown option, a missing argument) are public. Their class
     # moved between versions of Typer, the method did not.
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "discreet"
-        message = str(error.format_message())
+        message = _with_the_nearest(error)
         complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
         return BAD_REQUEST
     if isinstance(error, ArithmeticError):

@@ -1,20 +1,23 @@
-"""A question to a table, as it was typed: its session, its price and its answer."""
+"""Questions to a table from a shell: the session they are asked in, their price, their answers."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from fractions import Fraction
+from inspect import Parameter as Argument
+from inspect import signature
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
 
 import discreet
 from discreet import (
+    ZCDP,
     ApproxDP,
     CsvFile,
     DiscreetError,
@@ -26,22 +29,14 @@ from discreet import (
     PureDP,
     Release,
 )
-from discreet.cli.options import (
-    AsJson,
-    Epsilon,
-    Nothing,
-    as_option,
-    in_options,
-    number_option,
-    quoted_options,
-)
-from discreet.cli.plot_option import draw_answer, require_file, say_where
-from discreet.cli.scores_file import require_column
-from discreet.cli.show import Fact, selection_panel
+from discreet.cli.files import as_the_column, require_column
+from discreet.cli.options import AsJson, number_option
+from discreet.cli.plot_option import require_picture_file, say_where, write_picture
+from discreet.cli.show import Fact, answer_panel
+from discreet.cli.stated import Nothing, Typed, as_option
 from discreet.cli.table_options import (
     AnalystOption,
     AnchorFileOption,
-    ColumnOption,
     Columns,
     DatasetOption,
     DecimalMark,
@@ -50,82 +45,47 @@ from discreet.cli.table_options import (
     Encoding,
     Engine,
     FileOptions,
-    Fresh,
     LedgerAddress,
     Multiline,
-    Opened,
     PersonColumn,
     Separator,
     TableArgument,
     TableNameOption,
     TimeLimit,
-    WhereOption,
     WindowOption,
     label_of,
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
 from discreet.privacy.cost import more_like_this
-from discreet.privacy.parameters import protects
 from discreet.questions import Question, parse_condition
+from discreet.questions.kinds import Listed, TwoLabels
 from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from discreet import Session
-    from discreet.session import Price
+    from discreet.questions.prices import Price
 
-Told = TypeVar("Told")
-ReleasePanel = Callable[..., Panel]
-"""A function from a release, further facts and whom the promise is about to a panel."""
-Drawing = Callable[[str, Release, str, str], None]
-"""A function that draws a release into a file, with a title; errors name the command."""
-
-# the parameters whose typed text an error shows
-_SAID = (
-    "epsilon",
-    "delta",
-    "column",
-    "where",
-    "table",
-    "table_name",
-    "dataset",
-    "analyst",
-    "window",
-    "time_limit",
-)
-# the options of parameters that `as_option` would name wrongly
-_NAMES = {
+TABLE_NAMES = {
     "unit": "--person",
     "table": "TABLE",
     "address": "--ledger",
     "table_name": "--table",
-    "q": "--q",
     "table_label": "TABLE",
 }
+"""The options of parameters of a session that have other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypedQuestion:
-    """The options of a question to a table, as they were typed.
+class TypedTable:
+    """The table that is asked, who is protected in it and who pays, as they were typed.
 
-    The fields after `own` are options of every `table_command`; delta and plot are
-    options of those commands that name them.
-
-    command: the command, as it was typed.
-    own: the options that only this command has, by their names.
+    Its fields are the options that all commands share which ask a table.
     """
 
-    command: str
-    own: Mapping[str, Any]
     table: TableArgument
-    column: ColumnOption
-    epsilon: Epsilon
-    delta: str | None = None
     person: PersonColumn = None
     one_row: EachRow = False
-    where: WhereOption = None
     engine: Engine = "duckdb"
     table_name: TableNameOption = None
     separator: Separator = None
@@ -138,124 +98,90 @@ class TypedQuestion:
     analyst: AnalystOption = None
     window: WindowOption = None
     anchor_file: AnchorFileOption = None
-    plot: str | None = None
     dry_run: DryRun = False
-    fresh: Fresh = False
     as_json: AsJson = False
 
-    def ask_and_show(
+    def facts(self, where: object = None) -> Sequence[Fact]:
+        """Who is protected and which rows count, for people to read."""
+        who = (
+            "every row by itself" if self.person is None else f"every {self.person}, with all rows"
+        )
+        about = [("protected", who), *([] if where is None else [("where", str(where))])]
+        return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
+
+    @property
+    def who(self) -> str:
+        """Whom the promise is about: a row or a person."""
+        return "row" if self.person is None else "person"
+
+    @property
+    def file_options(self) -> FileOptions:
+        """How a CSV file is written."""
+        return FileOptions(
+            separator=self.separator,
+            encoding=self.encoding,
+            multiline=self.multiline,
+            decimal=self.decimal,
+        )
+
+    @contextmanager
+    def session(
         self,
-        how: Callable[[OpenSession], Release],
+        questions: Sequence[Question],
+        typed: Typed,
+        budget: Loss | None = None,
         *,
-        title: str = "",
-        panel: ReleasePanel = selection_panel,
-        draw: Drawing = draw_answer,
-        require: Callable[[str, str], None] = require_file,
-        columns: Sequence[tuple[str, str]] = (),
-    ) -> None:
-        """Ask and show the answer, or only its price with --dry-run.
+        quiet: bool = False,
+    ) -> Iterator[tuple[Session, Columns]]:
+        """A session for these questions, and the columns of its table. Public mistakes are
+        named first; then the budget is charged, and only then the engine reads the rows.
 
-        how: takes the open session, asks it, and returns the answer.
-        title: the title of the picture.
-        panel: shows the answer in the terminal.
-        draw: draws the picture.
-        require: refuses a file that the picture cannot be drawn into.
-        columns: further columns that the question is about, each with its option.
+        budget: that of the session, where no ledger pays. quiet: whether there is no bar.
         """
-        if self.plot is not None:
-            require(self.plot, self.command)
-        if self.dry_run:
-            show_price(self._within(_priced(how), columns), self.dataset, as_json=self.as_json)
-            return
-        release, left = self._within(self._with_what_is_left(how), columns)
-        self.show(release, title=title, panel=panel, draw=draw, left=left)
-
-    def _with_what_is_left(
-        self, how: Callable[[OpenSession], Release]
-    ) -> Callable[[OpenSession], tuple[Release, str | None]]:
-        """The answer, and what the ledger has left after it, where it is paid from one."""
-
-        def ask(asked: OpenSession) -> tuple[Release, str | None]:
-            release = how(asked)
-            # the answer is paid for, so it is shown even if the ledger cannot be read now
-            with suppress(DiscreetError):
-                return release, None if self.dataset is None else str(asked.session.remaining())
-            return release, None
-
-        return ask
-
-    def show(
-        self,
-        release: Release,
-        *,
-        title: str,
-        panel: ReleasePanel,
-        draw: Drawing,
-        left: str | None = None,
-    ) -> None:
-        """Show an answer to people, or to programs with --json, and draw it with --plot."""
-        # the answer was paid for, so it is shown before a picture can fail
-        console = terminal()
-        if self.as_json:
-            print_json(release.to_json())
-        else:
-            about = [*self.facts(), *([] if left is None else [("left", left)])]
-            console.print(panel(release, about=about, who=self.who))
-        if self.plot is not None:
-            draw(self.plot, release, title, self.command)
-            if not self.as_json:
-                say_where(console, self.plot)
-
-    def _within(
-        self, how: Callable[[OpenSession], Told], several: Sequence[tuple[str, str]] = ()
-    ) -> Told:
-        """What `how` returns for an open session. Public mistakes are named first; then
-        the budget is charged, and only then the engine reads the rows.
-        """
-        unit = read_protected(self.person, self.one_row, self.command)
-        with self.in_these_words():
-            condition = None if self.where is None else parse_condition(self.where)
-        numbers = self._numbers()
-        typed = self.time_limit
-        limit = None if typed is None else number_option(typed, "--time-limit", self.command)
-        with ExitStack() as opened_things:
-            with self.in_these_words():
-                payment = self._paid_from(numbers, opened_things)
-            scan = opened_things.enter_context(scanning("Asking the table", quiet=self.as_json))
-            named = (
-                ("--column", self.column),
-                *several,
-                ("--person", self.person),
-                ("--by", self.own.get("by")),
+        command = typed.command
+        unit = read_protected(self.person, self.one_row, command)
+        limit = self.time_limit
+        with ExitStack() as stack:
+            stack.enter_context(
+                typed.in_these_words(
+                    table=self.table, table_name=self.table_name, dataset=self.dataset,
+                    analyst=self.analyst, time_limit=limit,
+                )
+            )  # fmt: skip
+            named = [each for question in questions for each in _named_columns(question, typed)]
+            named += [] if self.person is None else [("--person", self.person)]
+            limit_seconds = None if limit is None else number_option(limit, "--time-limit", command)
+            payment = self._paid_from(questions, command, budget, stack)
+            scan = stack.enter_context(scanning("Asking the table", quiet=quiet or self.as_json))
+            table = stack.enter_context(
+                opened(
+                    self.table,
+                    self.engine,
+                    self.table_name,
+                    command,
+                    asked=[name for _, name in named],
+                    options=self.file_options,
+                )
             )
-            columns = [(option, name) for option, name in named if name is not None]
-            columns += [
-                ("--where", name) for name in ([] if condition is None else condition.columns)
-            ]
-            table = opened_things.enter_context(self._opened([name for _, name in columns]))
             advice = HEADER_ADVICE if isinstance(table.source, CsvFile) else ""
-            for option, name in columns:
-                require_column(name, table.columns, "the table", option, self.command, advice)
-            with self.in_these_words():
-                session = discreet.Session(
-                    table.source,
-                    unit=unit,
-                    table_name=table.table_name,
-                    time_limit=limit,
-                    **payment,
-                )
-                scan.watch(session)
-                asked = OpenSession(
-                    session=session,
-                    column=self.column,
-                    columns=table.columns,
-                    options=numbers | {"where": self.where, "fresh": self.fresh},
-                )
-                with _charges_told():
-                    return how(asked)
+            for option, name in named:
+                require_column(name, table.columns, "the table", option, command, advice)
+            session = discreet.Session(
+                table.source,
+                unit=unit,
+                table_name=table.table_name,
+                time_limit=limit_seconds,
+                **payment,
+            )
+            scan.watch(session)
+            with _charges_told():
+                yield session, table.columns
 
-    def _paid_from(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
-        """The session's arguments for its budget: one for this question alone, or a ledger's."""
+    def _paid_from(
+        self, questions: Sequence[Question], command: str, budget: Loss | None, stack: ExitStack
+    ) -> dict[str, Any]:
+        """The session's arguments for its budget: one for these questions alone, or a ledger's."""
+        alone = budget or _budget_of(questions)
         address = self.ledger or os.environ.get("DISCREET_LEDGER")
         if not address:
             for option, given in (
@@ -265,21 +191,16 @@ class TypedQuestion:
                 ("--anchor-file", self.anchor_file),
             ):
                 if given is not None:
-                    raise ParameterError(
-                        option, "left out where there is no --ledger", given, owner=self.command
-                    )
-            return {"budget": _budget(**numbers)}
+                    rule = "left out where there is no --ledger"
+                    raise ParameterError(option, rule, given, owner=command)
+            return {"budget": alone}
         if self.dataset is None:
             named, hint = "--ledger", ""
             if not self.ledger:
                 # whoever has set the variable expects every question to be charged
-                named, hint = "DISCREET_LEDGER", "Unset it to ask without a ledger."
-            raise ParameterError(
-                "--dataset", f"given with {named}", Nothing(), hint, owner=self.command
-            )
-        # only to refuse numbers that make no sense
-        _budget(**numbers)
-        ledger = opened_things.enter_context(
+                named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
+            raise ParameterError("--dataset", f"given with {named}", Nothing(), hint, owner=command)
+        ledger = stack.enter_context(
             Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
         )
         return {
@@ -295,72 +216,102 @@ class TypedQuestion:
         table so. A name is not enough elsewhere: in two folders it is two tables.
         """
         if ledger.account(dataset).table_label is None:
-            return label_of(self.table, self.engine, self.table_name, self._file_options())
+            return label_of(self.table, self.engine, self.table_name, self.file_options)
         return self.table_name if "://" in self.table else self.table
 
-    def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
-        return opened(
-            self.table,
-            self.engine,
-            self.table_name,
-            self.command,
-            asked=asked,
-            options=self._file_options(),
-        )
 
-    def _file_options(self) -> FileOptions:
-        return FileOptions(
-            separator=self.separator,
-            encoding=self.encoding,
-            multiline=self.multiline,
-            decimal=self.decimal,
-        )
+def table_options() -> dict[str, Argument]:
+    """The options that all commands share which ask a table, as Typer reads them."""
+    types = get_type_hints(TypedTable, include_extras=True)
+    return {
+        name: each.replace(annotation=types[name])
+        for name, each in signature(TypedTable).parameters.items()
+    }
 
-    def facts(self) -> Sequence[Fact]:
-        """State who is protected and which rows count, for people to read."""
-        unit = OneRow() if self.person is None else Person(self.person)
-        about = [
-            ("protects", protects(unit)),
-            *([] if self.where is None else [("where", self.where)]),
-        ]
-        return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
 
-    @property
-    def who(self) -> str:
-        """The subject of the promise: a row or a person."""
-        return "row" if self.person is None else "person"
+def _named_columns(question: Question, typed: Typed) -> list[tuple[str, str]]:
+    """The columns that a question names, each with its option."""
+    named = [(as_option(name), column) for name, column in question.used_columns]
+    where = getattr(question, "where", None)
+    if where is not None:
+        condition = parse_condition(where) if isinstance(where, str) else where
+        named += [("--where", name) for name in condition.columns]
+    return named
 
-    def _numbers(self) -> dict[str, Any]:
-        return {
-            name: number_option(text, as_option(name), self.command)
-            for name, text in (("epsilon", self.epsilon), ("delta", self.delta))
-            if text is not None
-        }
 
-    @contextmanager
-    def in_these_words(self) -> Iterator[None]:
-        """Let the library's errors about parameters name the options that were typed."""
-        try:
-            yield
-        except ParameterError as error:
-            if error.owner == self.command:
-                raise
-            known = dict(self.own) | {
-                name: text for name in _SAID if (text := getattr(self, name)) is not None
-            }
-            # of several windows only the wrong one is shown
-            got = error.got if error.name == "window" else known.get(error.name, error.got)
-            option = _NAMES.get(error.name, as_option(error.name))
-            # The session's hint about a large epsilon names no option. Its list of columns is
-            # left out: without a header line it would be a row.
-            rule = error.rule.partition(" the columns ")
-            hint = "" if error.name == "epsilon" else error.hint
-            # what was typed as a condition is quoted in its hint
-            hint = hint if error.name == "where" else in_options(hint)
-            told = f"{rule[0]} the table's columns" if rule[1] else quoted_options(error.rule)
-            raise ParameterError(
-                option, told, Nothing() if got is None else got, hint, owner=self.command
-            ) from None
+def with_typed_labels(question: Question, columns: Columns, typed: Typed) -> Question:
+    """The question with its labels as values of the columns that they belong to."""
+    changed: dict[str, Any] = {}
+    for each in question.parameters:
+        kind, value = each.kind, getattr(question, each.name)
+        if value is None or not isinstance(kind, (Listed, TwoLabels)):
+            continue
+        column = getattr(question, kind.beside, None)
+        if column is not None:
+            labels, shown = [*value], str(typed.texts.get(each.name))
+            changed[each.name] = as_the_column(
+                labels, columns[column], shown, typed.command, as_option(each.name)
+            )
+    stays: Any = question
+    return replace(stays, **changed) if changed else question
+
+
+def ask_one(
+    question: Question,
+    table: TypedTable,
+    typed: Typed,
+    *,
+    fresh: bool,
+    plot: str | None,
+    title: str = "",
+) -> None:
+    """Ask one question and show its answer, or only its price with --dry-run."""
+    if plot is not None:
+        require_picture_file(plot, typed.command)
+    left = None
+    with table.session([question], typed) as (session, columns):
+        asked = with_typed_labels(question, columns, typed)
+        if table.dry_run:
+            price = session.price(asked, fresh=fresh)
+        else:
+            release = session.ask(asked, fresh=fresh)
+            # the answer is paid for, so it is shown even if the ledger cannot be read now
+            with suppress(DiscreetError):
+                left = None if table.dataset is None else str(session.remaining())
+    if table.dry_run:
+        show_price(price, table.dataset, as_json=table.as_json)
+        return
+    about = [*table.facts(typed.texts.get("where")), *([] if left is None else [("left", left)])]
+    show_answer(
+        release,
+        typed.command,
+        panel=answer_panel(release, about=about, who=table.who),
+        plot=plot,
+        title=title,
+        as_json=table.as_json,
+    )
+
+
+def show_answer(
+    release: Release,
+    command: str,
+    *,
+    panel: Any,
+    plot: str | None = None,
+    title: str = "",
+    as_json: bool = False,
+) -> None:
+    """Show an answer to people, or to programs with --json, and draw it with --plot."""
+    # the answer was paid for, so it is shown before a picture can fail
+    console = terminal()
+    if as_json:
+        print_json(release.to_json())
+    else:
+        console.print(panel)
+    if plot is not None:
+        write_picture(plot, release.plot(title=title), command)
+        if not as_json:
+            say_where(console, plot)
 
 
 def read_anchor_file(typed: str | None) -> str | None:
@@ -398,26 +349,16 @@ def _charges_told() -> Iterator[None]:
         raise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenSession:
-    """An open session, the column that the question is about, and the options that
-    every question to it gets.
-    """
-
-    session: Session
-    column: Any
-    columns: Columns
-    options: dict[str, Any]
-
-    @property
-    def kind(self) -> nw.dtypes.DType:
-        """The type of the column that the question is about."""
-        return self.columns[self.column]
-
-
-def _budget(epsilon: Any, delta: Any = 0) -> Loss:
-    """A budget for one question: its own loss, which an unused budget always admits."""
-    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+def _budget_of(questions: Sequence[Question]) -> Loss:
+    """A budget for these questions alone: the sum of what they cost by themselves."""
+    epsilon, delta, rho = (
+        sum((getattr(each, name, None) or 0 for each in questions), Fraction(0))
+        for name in ("epsilon", "delta", "rho")
+    )
+    if rho and not epsilon:
+        return ZCDP(rho)
+    # a question without an epsilon is refused by the session, which says what it needs
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon or 1)
 
 
 def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
@@ -444,29 +385,3 @@ def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
     console = terminal()
     console.print("Nothing was asked, and nothing was charged.", style="italic")
     console.print(table)
-
-
-class _Pricing:
-    """Tells the prices of questions that it is asked."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def ask(self, question: Question, *, fresh: bool = False) -> Price:
-        return self._session.price(question, fresh=fresh)
-
-    def __getattr__(self, name: str) -> Any:
-        method: Any = vars(discreet.Session)[name]
-        return method.__get__(self)
-
-
-def _priced(how: Callable[[OpenSession], Release]) -> Callable[[OpenSession], Price]:
-    """The function that gives the price of an answer instead of the answer."""
-
-    def priced(asked: OpenSession) -> Price:
-        pricing: Any = _Pricing(asked.session)
-        found: Any = how(replace(asked, session=pricing))
-        price: Price = found
-        return price
-
-    return priced

@@ -5,27 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias
 
 import typer
 
-from discreet import (
-    NOT_PRIVATE,
-    ZCDP,
-    ApproxDP,
-    Loss,
-    ParameterError,
-    PureDP,
-)
-from discreet.literals import MECHANISM_NAMES
-
-if TYPE_CHECKING:
-    from discreet.mechanisms import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
+from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
+from discreet.cli.stated import Nothing
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)
@@ -104,21 +92,6 @@ def count_option(text: str, name: str, command: str, *, most: int | None = None)
     return number
 
 
-def numbers_option(
-    text: str, name: str, command: str, rule: str, *, exactly: int | None = None
-) -> list[ExactNumber]:
-    """Read the numbers that an option was given, with commas between them.
-
-    rule: what the text must be, for the error.
-    exactly: how many there must be, if that is fixed.
-    """
-    parts = text.split(",")
-    numbers = [number for part in parts if (number := parse_number(part)) is not None]
-    if len(numbers) < len(parts) or exactly not in (None, len(parts)):
-        raise ParameterError(name, rule, text, owner=command)
-    return numbers
-
-
 def require_writable(file: str, name: str, command: str) -> None:
     """Refuse a file that cannot be written, before anything is computed: also one that is
     there, because it may be data, a link to some, or a pipe that nobody reads.
@@ -142,8 +115,6 @@ def unwritable(file: str, name: str, command: str) -> ParameterError:
     hint = "It exists already: remove it, or choose another name." if os.path.lexists(file) else ""
     return ParameterError(name, rule, file, hint, owner=command)
 
-
-Answer = TypeVar("Answer")
 
 # more would take minutes
 MOST_QUERIES = 1_000_000
@@ -305,201 +276,10 @@ def read_session_budget(
     return read_budget(epsilon, delta, rho, command, prefix="--budget-")
 
 
-def asked(
-    command: str,
-    typed: dict[str, Any],
-    question: Callable[[], Answer],
-    arguments: Mapping[str, str] | None = None,
-) -> Answer:
-    """Ask the library, and let its error about a parameter name the option that was
-    typed.
-
-    typed: what was typed, by the names of parameters.
-    arguments: how parameters are shown that are arguments and not options.
-    """
-    try:
-        return question()
-    except ParameterError as error:
-        option = (arguments or {}).get(error.name) or as_option(error.name)
-        raise ParameterError(
-            option, error.rule, typed.get(error.name, error.got), owner=command
-        ) from None
-    except ValueError:
-        # the logarithm of a number that is zero as a float
-        raise OverflowError from None
-
-
-Mechanism: TypeAlias = "ExponentialMechanism | PermuteAndFlip | ReportNoisyMax"
-Made = TypeVar("Made")
-
-_NAMES = ", ".join(MECHANISM_NAMES)
-
 DataFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE", help="CSV, Parquet or JSON lines; or - for CSV from standard input."
     ),
 ]
-Epsilon = Annotated[
-    str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")
-]
-Sensitivity = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBER", help="How far one person can move one score, at most."),
-]
-Monotonic = Annotated[
-    bool,
-    typer.Option(
-        "--monotonic",
-        help="One person moves all scores in the same direction, as with votes. This halves the "
-        "error.",
-    ),
-]
-ScoreRangeOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Instead of sensitivity and monotonic: the most that one person can move two scores "
-        "apart.",
-    ),
-]
-MechanismOption = Annotated[
-    str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
-]
-MechanismNameOrAll = Annotated[
-    str,
-    typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),
-]
-ObjectiveOption = Annotated[
-    str, typer.Option(metavar="max|min", help="Which score is best: the largest or the smallest.")
-]
-Acknowledge = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help=f"An epsilon above 64 needs the words '{NOT_PRIVATE}'."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
-
-_HINTS = {
-    "epsilon": f"A larger one is allowed only with --acknowledge '{NOT_PRIVATE}'.",
-    "method": "Say --items-per-person.",
-    "score_range": "It replaces '--sensitivity' and '--monotonic'.",
-    "sensitivity": "Say how far one person can move one score; there is no default.",
-}
-
-
-def as_typed(**words: str | None) -> dict[str, Any]:
-    """Options that are words, as they were typed: the library refuses unknown words."""
-    return words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedMechanism:
-    """The options from which a mechanism is made, as they were typed."""
-
-    command: str
-    epsilon: str
-    sensitivity: str | None = None
-    monotonic: bool = False
-    score_range: str | None = None
-    delta: str | None = None
-    objective: str = "max"
-    acknowledge: str | None = None
-
-    def mechanism(self, name: str) -> Mechanism:
-        """The mechanism of this name with these parameters, or an error that names the
-        option to change.
-        """
-        from discreet.mechanisms.catalogue import MECHANISMS
-
-        makers: dict[str, Callable[..., Mechanism]] = dict(MECHANISMS.items())
-        if name not in makers:
-            raise ParameterError("--mechanism", f"one of {_NAMES}", name, owner=self.command)
-        return self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
-
-    def made(self, make: Callable[..., Made], **others: Any) -> Made:
-        """What `make` makes of the typed numbers and other parameters, or an error that
-        names the option.
-        """
-        numbers = {
-            option: number_option(text, as_option(option), self.command)
-            for option in ("epsilon", "delta", "sensitivity", "score_range")
-            if (text := getattr(self, option)) is not None
-        }
-        with self.in_these_words():
-            return make(acknowledge=self.acknowledge, **numbers, **others)
-
-    @contextmanager
-    def in_these_words(self) -> Iterator[None]:
-        """Let the library's errors about parameters name the options that were typed."""
-        try:
-            yield
-        except ParameterError as error:
-            got = getattr(self, error.name, error.got)
-            hint = _HINTS.get(error.name, error.hint) if error.hint else ""
-            option = as_option(error.name)
-            raise ParameterError(
-                option, error.rule, Nothing() if got is None else got, hint, owner=self.command
-            ) from None
-
-
-class Nothing:
-    """What an error says that it got where an option was left out."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-def as_option(name: str) -> str:
-    """The option of a parameter, as it is typed.
-
-    >>> as_option("score_range"), as_option("k")
-    ('--score-range', '-k')
-    """
-    return "--" + name.replace("_", "-") if len(name) > 1 else "-" + name
-
-
-# as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+))?")
-_OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
-_OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
-
-
-def in_options(hint: str) -> str:
-    """A hint that names parameters and methods, with what is typed in their place.
-
-    >>> in_options("Say rule='max', items_per_person= or rows_per_person=3.")
-    'Say --rule max, --items-per-person or --rows-per-person 3.'
-    >>> in_options("Give another one, as in CsvFile(path, encoding='latin-1').")
-    'Give another one, as in --encoding latin-1.'
-    >>> in_options("See Ledger.open.")
-    'See discreet ledger open.'
-    """
-
-    def typed(keyword: re.Match[str]) -> str:
-        name, word, number = keyword.groups()
-        value = number if word is None else word
-        return as_option(name) if value is None else f"{as_option(name)} {value}"
-
-    plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
-    return _KEYWORD.sub(typed, plain)
-
-
-_QUOTED = re.compile(r"given with '([a-z_]+)'")
-
-
-def quoted_options(rule: str) -> str:
-    """A rule that names another parameter, with the option in its place.
-
-    >>> quoted_options("given with 'items_per_person'")
-    'given with --items-per-person'
-    """
-    return _QUOTED.sub(lambda found: f"given with {as_option(found[1])}", rule)
-
-
-WithCounts = Annotated[
-    bool,
-    typer.Option(
-        "--with-counts",
-        help="Also show how many people have each value, with noise; epsilon pays for both.",
-    ),
-]

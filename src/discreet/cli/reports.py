@@ -17,11 +17,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from discreet import ParameterError
-from discreet.cli.candidates import typed_candidates
-from discreet.cli.options import TypedMechanism, count_option
-from discreet.cli.scores_file import UnreadableFileError, local_file, read_rows, require_column
+from discreet import NOT_PRIVATE, ParameterError
+from discreet.cli.files import local_file, require_column, typed_candidates
+from discreet.cli.scores_file import UnreadableFileError, read_rows
+from discreet.cli.stated import Typed, parameters_of
 from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
+from discreet.questions.kinds import Choice
+from discreet.questions.parameter import Parameter
 from discreet.tables.files import ending_of
 
 ReportMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
@@ -34,10 +36,14 @@ _MECHANISMS: dict[str, Callable[..., ReportMechanism]] = {
     "rappor": Rappor,
     "subset": SubsetSelection,
 }
-_NAMES = ", ".join(_MECHANISMS)
+_HELPS = {
+    "epsilon": "The privacy loss of one report.",
+    "acknowledge": f"An epsilon above 64 needs the words '{NOT_PRIVATE}'.",
+    "size": "With subset, how many categories a report names; left out, the best number.",
+}
 
 CategoriesOption = Annotated[
-    str,
+    list[str],
     typer.Option(
         "--categories",
         metavar="LIST|FILE",
@@ -47,43 +53,33 @@ CategoriesOption = Annotated[
         ),
     ),
 ]
-LocalMechanismName = Annotated[
-    str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
-]
-Size = Annotated[
-    str | None,
-    typer.Option(
-        "--size",
-        metavar="COUNT",
-        help="With subset, how many categories a report names; the best number by default.",
+LOCAL = {
+    **parameters_of(SubsetSelection, elsewhere=_HELPS),
+    "mechanism": Parameter(
+        name="mechanism",
+        kind=Choice(words=tuple(_MECHANISMS), metavar="|".join(_MECHANISMS)),
+        default="subset",
+        help="How a report is made.",
+        not_over_http="",
     ),
-]
+}
+"""The parameters of the mechanisms that make reports."""
 
 
-def make_local(
-    name: str,
-    categories: str,
-    epsilon: str,
-    size: str | None,
-    acknowledge: str | None,
-    command: str,
-) -> ReportMechanism:
-    """The mechanism of this name with these options, or an error that names the option
-    to change.
-    """
-    if name not in _MECHANISMS:
-        raise ParameterError("--mechanism", f"one of {_NAMES}", name, owner=command)
-    if size is not None and name != "subset":
-        raise ParameterError("--size", "given with --mechanism subset only", size, owner=command)
-    words: dict[str, Any] = {} if size is None else {"size": count_option(size, "--size", command)}
-    try:
-        labels = typed_candidates(categories, command)
-    except ParameterError as error:
-        raise ParameterError(
-            "--categories", error.rule, error.got, error.hint, owner=command
-        ) from None
-    request = TypedMechanism(command=command, epsilon=epsilon, acknowledge=acknowledge)
-    return request.made(_MECHANISMS[name], categories=labels, **words)
+def make_local(typed: Typed, categories: Sequence[str]) -> ReportMechanism:
+    """The mechanism that was typed, or an error that names the option to change."""
+    values = {name: value for name, value in typed.values().items() if name in LOCAL}
+    name = values.pop("mechanism")
+    if "size" in values and name != "subset":
+        rule = "given with --mechanism subset only"
+        raise ParameterError("--size", rule, typed.texts["size"], owner=typed.command)
+    labels = [
+        label
+        for part in categories
+        for label in typed_candidates(part, typed.command, "--categories")
+    ]
+    with typed.in_these_words(categories=",".join(categories)):
+        return _MECHANISMS[name](categories=labels, **values)
 
 
 def header(mechanism: ReportMechanism) -> str:

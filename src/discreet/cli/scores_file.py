@@ -11,25 +11,19 @@ import glob
 import json
 import math
 import os
-import shutil
-import stat
-import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from discreet import ParameterError
+from discreet.cli.files import local_file, require_column
 from discreet.cli.options import parse_number, reasonable
-from discreet.cli.stories import BUNDLED, unbundled
 from discreet.errors import OutdatedLibraryError, ScoresError
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
-from discreet.tables.files import SHEETS, CsvFile, ending_of
-from discreet.tables.table import column_hint
+from discreet.tables.files import CsvFile, ending_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -207,67 +201,6 @@ def read_scores(
         key: _checked(value, f"The scores in {name}, column {score!r},")
         for key, value in table.rows
     }
-
-
-@contextmanager
-def local_file(file: str, command: str, option: str) -> Iterator[str]:
-    """The path of a plain file, or of a bundled one. Standard input and pipes are copied to
-    a file first, because it is read more than once.
-    """
-    if file in BUNDLED:
-        with unbundled(file) as path:
-            yield path
-        return
-    if file != "-":
-        _require_file(file, command, option)
-        if os.path.isfile(file):
-            yield file
-            return
-    # readable by this user only, and removed at the end
-    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
-        path = os.path.join(folder, "standard-input.csv")
-        with open(path, "wb") as copy, _opened(file) as source:
-            shutil.copyfileobj(source, copy)
-        yield path
-
-
-def _require_file(file: str, command: str, option: str) -> None:
-    # a device such as /dev/zero has no end, and a socket cannot be read as a file
-    if not os.path.isfile(file) and not _is_pipe(file):
-        hint = "Download it first: discreet reads only local files." if "://" in file else ""
-        if os.path.isdir(file):
-            hint = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
-        raise ParameterError(
-            option, "an existing file, or - for standard input", file, hint, owner=command
-        )
-    if os.path.isfile(file) and ending_of(file) not in READERS:
-        rule = f"a file whose name ends in one of {', '.join(READERS)}"
-        hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
-        raise ParameterError(option, rule, file, hint, owner=command)
-    if not os.access(file, os.R_OK):
-        raise ParameterError(option, "a file that you may read", file, owner=command)
-
-
-def _is_pipe(file: str) -> bool:
-    return os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    if file == "-":
-        yield sys.stdin.buffer
-    else:
-        with open(file, "rb") as source:
-            yield source
-
-
-def require_column(
-    column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
-) -> None:
-    """Refuse a column that is not there, with a hint if it seems to be misspelt."""
-    if column not in columns:
-        hint = column_hint(column, columns, advice)
-        raise ParameterError(option, f"a column of {name}", column, hint, owner=command)
 
 
 def _require_labels(labels: Sequence[Any], whose: str) -> None:

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from discreet import ApproxDP, BoundedRange, Loss, PureDP, Release
 from discreet.accounting import LogisticDP
-from discreet.cli.terminal import facts, label_text, round_down, round_up
-from discreet.plots.ranking import NOTHING_MORE
+from discreet.cli.terminal import facts, label_text, round_down, round_up, terminal
+from discreet.questions.kinds import written_number
+from discreet.rendering.charts import NOTHING_MORE
 from discreet.rendering.models import MOSTLY, model_of
 
 
@@ -88,6 +89,32 @@ _SIDES = 4
 _BETWEEN = 2
 
 
+def answer_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """The panel of the answer to any question to a table.
+
+    about: further facts. who: whom the promise is about.
+    """
+    asked = release.asked or {}
+    what = str(asked.get("what"))
+    if asked.get("by") is not None:
+        return groups_panel(release, about=about, who=who)
+    if what.startswith("fit_"):
+        return model_panel(release, about=about, who=who)
+    if what == "top_k":
+        most = asked.get("items_per_person")
+        if most is not None and who == "person":
+            kept = f"at most {most} value{'' if int(most) == 1 else 's'} of each person, at random"
+            about = [*about, ("counted", kept)]
+        known = asked.get("candidates") is not None
+        return list_panel(release, int(asked["k"]), known=known, about=about, who=who)
+    panels: dict[str, Callable[..., Panel]] = {
+        "counts": counts_panel,
+        "count": count_panel,
+        "quantiles": quantiles_panel,
+    }
+    return panels.get(what, selection_panel)(release, about=about, who=who)
+
+
 def selection_panel(
     release: Release,
     lead_bound: LeadBound | None = None,
@@ -117,7 +144,6 @@ def selection_panel(
 def list_panel(
     release: Release,
     k: int,
-    width: int,
     *,
     known: bool,
     about: Sequence[Fact] = (),
@@ -125,7 +151,6 @@ def list_panel(
 ) -> Panel:
     """The panel of a selected list; if it is shorter than k, the last line says so.
 
-    width: the width of the terminal, in cells.
     known: whether the candidates are public.
     about, who: as for `selection_panel`.
     """
@@ -145,13 +170,12 @@ def list_panel(
     if len(ranks) < k:
         more = () if release.counts is None else ("",)
         ranks.append(("⊥", Text(NOTHING_MORE, style="italic"), *more))
-    return release_panel(Group(_ranking(ranks, width - _SIDES), "", table))
+    return release_panel(Group(_ranking(ranks, terminal().width - _SIDES), "", table))
 
 
-def quantiles_panel(
-    release: Release, shares: Sequence[str], *, about: Sequence[Fact] = (), who: str = "person"
-) -> Panel:
+def quantiles_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
     """The panel of selected quantiles, each beside its share."""
+    shares = [written_number(Fraction(share)) for share in (release.asked or {})["q"]]
     values = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
     values.add_column("share", justify="right")
     values.add_column("quantile", justify="right")
@@ -160,6 +184,54 @@ def quantiles_panel(
     table = facts()
     add_cost(table, release, f"{release.candidates:,}", about, who)
     return release_panel(Group(values, "", table))
+
+
+def groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """The panel of the answers of all groups, below each other."""
+    table = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    table.add_column("group", overflow="fold")
+    table.add_column("label", overflow="fold")
+    counted = release.counts is not None
+    if counted:
+        table.add_column("count", justify="right", no_wrap=True)
+    pairs = release.value.items() if isinstance(release.value, dict) else release.value
+    every = release.counts.values if release.counts is not None else [()] * len(release.value)
+    for (group, value), counts in zip(pairs, every, strict=True):
+        labels = value if isinstance(value, list) else [value]
+        name = label_text(group)
+        for place, label in enumerate(labels):
+            count = (f"{counts[place]:,}",) if counted else ()
+            table.add_row(name if not place else "", label_text(label, style="bold green"), *count)
+        if not labels:
+            table.add_row(name, Text("nothing", style="italic"), *([""] if counted else []))
+    return _with_cost(table, release, about, who)
+
+
+def counts_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """The panel of public candidates, in their order, with their counts."""
+    assert release.counts is not None
+    table = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    table.add_column("label", overflow="fold")
+    table.add_column("count", justify="right", no_wrap=True)
+    for label, count in zip(release.value, release.counts.values, strict=True):
+        table.add_row(label_text(label), Text(f"{count:,}", style="bold green"))
+    return _with_cost(table, release, about, who)
+
+
+def count_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """The panel of one number of persons."""
+    table = facts()
+    table.add_row("count", Text(f"{release.value:,}", style="bold green"))
+    add_cost(table, release, None, about, who)
+    return release_panel(table)
+
+
+def _with_cost(table: Table, release: Release, about: Sequence[Fact], who: str) -> Panel:
+    costs = facts()
+    size = release.candidates
+    candidates = "not known beforehand" if size is None else f"{size:,}"
+    add_cost(costs, release, candidates, about, who)
+    return release_panel(Group(table, "", costs))
 
 
 def model_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:

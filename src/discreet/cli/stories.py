@@ -5,33 +5,11 @@ in any folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
-BUNDLED = {
-    "demo:answers": "answers.csv",
-    "demo:articles": "articles.txt",
-    "demo:mascot": "mascot.csv",
-    "demo:reads": "reads.csv.gz",
-    "demo:reports": "reports.csv",
-    "demo:visits": "visits.csv",
-    "demo:votes": "votes.csv",
-}
-"""The files in the package, by the names that can be typed for them."""
+READS, ARTICLES = "reads.csv.gz", "articles.txt"
 MANIFEST = "discreet.toml"
 """What `discreet serve --demo` publishes, beside the files in the package."""
-
-
-@contextmanager
-def unbundled(path: str) -> Iterator[str]:
-    """The path of the bundled file that a name stands for; any other path is kept."""
-    if path not in BUNDLED:
-        yield path
-        return
-    with as_file(files("discreet.cli.data") / BUNDLED[path]) as file:
-        yield str(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

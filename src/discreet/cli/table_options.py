@@ -19,9 +19,8 @@ from urllib.parse import parse_qsl
 import typer
 
 from discreet import CsvFile, MissingExtraError, ParameterError
-from discreet.cli.options import Nothing, in_options
-from discreet.cli.scores_file import local_file
-from discreet.cli.stories import BUNDLED, unbundled
+from discreet.cli.files import BUNDLED, local_file, unbundled
+from discreet.cli.stated import Nothing, hint_in_options
 from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
@@ -42,12 +41,16 @@ Fresh = Annotated[
         help="Draw anew and pay again, even if a ledger has the answer or has lost it.",
     ),
 ]
+Again = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Pay once more for a question whose answer was lost, and for nothing else twice.",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Ask nothing: show the price, and whether it fits the budget."),
-]
-ColumnOption = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that the question is about.")
 ]
 PersonColumn = Annotated[
     str | None,
@@ -64,23 +67,6 @@ EachRow = Annotated[
         "--one-row",
         help="Instead of --person: each row is protected by itself, because nobody has more "
         "than one.",
-    ),
-]
-WhereOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CONDITION",
-        help=(
-            "Which rows count: \"role = 'analyst' and age >= 18\", with and, or, not, in, between, "
-            "is null."
-        ),
-    ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="The character between items, if a cell lists several, as in 'a; b'.",
     ),
 ]
 LedgerAddress = Annotated[
@@ -356,7 +342,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
         if error.name == "table_name":
             raise ParameterError("--table", error.rule, error.got, owner=command) from None
         # the hint about a header line helps; the name of DuckDB's error does not
-        hint = "" if error.hint.startswith("DuckDB says") else in_options(error.hint)
+        hint = "" if error.hint.startswith("DuckDB says") else hint_in_options(error.hint)
     except Exception:
         # the error's text may show rows
         hint = ""
@@ -391,7 +377,7 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
             native = spark.table(path) if spark.catalog.tableExists(path) else None
     except HeaderError as error:
         # its text says nothing of what is in the line
-        hint = in_options(str(error))
+        hint = hint_in_options(str(error))
     except Exception as error:
         # the error's text may show rows
         hint = f"Spark says: {type(error).__name__}."

@@ -49,6 +49,9 @@ Kept = TypeVar("Kept", covariant=True)
 Reader = Callable[[Any, str], Any]
 """Reads a value: from the value and the name of the parameter."""
 
+MOST_PRICES = 2000
+"""The most prices that can be typed. Each is a part of one expression; more would take long."""
+
 # at most three digits of an exponent, so that no number fills the memory
 _NUMBER = re.compile(
     r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?|-?[0-9]{1,60}/[0-9]{1,60}"
@@ -403,7 +406,25 @@ class Prices(Kind):
         return labels
 
     def parse(self, text: str, name: str) -> Labels:
-        return self.from_json([part.strip() for part in text.split(",")], name)
+        """Read prices with commas between them, or a range 1:10:0.5 that includes both ends."""
+        parts = text.split(":") if ":" in text else text.split(",")
+        rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
+        try:
+            exact = [parse_number(part, name) for part in parts]
+        except ParameterError:
+            raise ParameterError(name, rule, text) from None
+        if ":" in text:
+            low, high, step = exact if len(exact) == 3 else (Fraction(1), Fraction(0), Fraction(1))
+            if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
+                hint = (
+                    "First the lowest, then the highest, then the step; at most "
+                    f"{MOST_PRICES:,} prices."
+                )
+                raise ParameterError(name, rule, text, hint)
+            exact = [low + place * step for place in range(int((high - low) / step) + 1)]
+        if len(exact) > MOST_PRICES:
+            raise ParameterError(name, f"at most {MOST_PRICES:,}", text)
+        return self.read([plain_number(each) for each in exact], name)
 
     def from_json(self, value: Any, name: str) -> Labels:
         if not isinstance(value, list):

@@ -139,6 +139,9 @@ class TopK(Question):
     def _unknown(self, inquiry: Inquiry, items: Items, request: ListRequest) -> Prepared:
         """The list without public candidates."""
         table, unit = inquiry.table, inquiry.unit
+        if self.method not in ("auto", "histogram"):
+            rule = "auto or histogram where there are no candidates"
+            raise ParameterError("method", rule, self.method)
         made, most = make_unknown(request, self.limit), request.items_per_person
         picks = made.picked if isinstance(made, CountedSelection) else made
         if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:

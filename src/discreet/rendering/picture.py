@@ -16,8 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.errors import MissingExtraError, ParameterError
 from discreet.rendering.html import escaped, shown
+from discreet.versions import require
 
-Colour = Literal["ink", "faint", "rule", "bar", "first", "second", "third", "fourth", "warning"]
+Colour = Literal[
+    "ink", "faint", "rule", "bar", "first", "second", "third", "fourth", "fifth", "sixth", "warning"
+]
 """A colour, by what it is for."""
 
 # The palette of Okabe and Ito, whose colours differ for every kind of colour vision.
@@ -31,6 +34,8 @@ LIGHT: dict[str, str] = {
     "second": "#d55e00",
     "third": "#007a5a",
     "fourth": "#a2568a",
+    "fifth": "#0093ab",
+    "sixth": "#a87100",
     "warning": "#b00020",
 }
 """The colours on a light background."""
@@ -45,6 +50,8 @@ DARK: dict[str, str] = {
     "second": "#f0a060",
     "third": "#3fc79a",
     "fourth": "#d9a0c4",
+    "fifth": "#6fd3e3",
+    "sixth": "#e8b84a",
     "warning": "#ff8a80",
 }
 """The colours on a dark background."""
@@ -221,12 +228,20 @@ def _written_text(shape: Text, colour: str) -> str:
     )
 
 
-def _blank_figure(width: float, height: float, paper: str) -> Any:
+def require_matplotlib() -> None:
+    """Refuse to go on without Matplotlib, or with one that is too old."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise MissingExtraError("Pictures as PNG", "plot") from None
+    require("matplotlib")
+
+
+def _blank_figure(width: float, height: float, paper: str) -> Any:
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), facecolor=paper)
     FigureCanvasAgg(figure)
     return figure

@@ -371,9 +371,8 @@ class TestReport:
         assert "event: twin of the answer is " in str(report)
 
     def test_plot(self, report, tmp_path):
-        from discreet.plots.figures import save
 
-        save(report.plot(), str(tmp_path / "loss.png"))
+        report.plot().save(tmp_path / "loss.png")
         assert (tmp_path / "loss.png").stat().st_size > 5000
 
 

@@ -9,7 +9,8 @@ import narwhals as nw
 import pytest
 
 from discreet import ParameterError
-from discreet.cli.candidates import MOST_PRICES, as_the_column, read_prices, typed_candidates
+from discreet.cli.files import as_the_column, typed_candidates
+from discreet.questions.kinds import MOST_PRICES, Prices
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +105,7 @@ def test_labels_that_the_column_cannot_hold(kind):
     ],
 )
 def test_prices(text, prices):
-    assert read_prices(text, "discreet best-price") == prices
+    assert list(Prices().parse(text, "prices")) == prices
 
 
 @pytest.mark.parametrize(
@@ -126,8 +127,8 @@ def test_prices(text, prices):
 )
 def test_what_is_no_list_of_prices(text, part):
     with pytest.raises(ParameterError, match=part) as caught:
-        read_prices(text, "discreet best-price")
-    assert (caught.value.owner, caught.value.name) == ("discreet best-price", "--prices")
+        Prices().parse(text, "prices")
+    assert caught.value.name == "prices"
 
 
 def test_as_many_prices_as_there_may_be(shell):

@@ -106,7 +106,17 @@ def test_no_picture_of_several_answers(pets):
 
 
 def test_counts_beside_a_file_of_scores(pets):
-    scores = ("top-k", "scores.csv", "--label", "pet", "--score", "owners", "--epsilon", "1")
+    scores = (
+        "scores",
+        "top-k",
+        "scores.csv",
+        "--label",
+        "pet",
+        "--score",
+        "owners",
+        "--epsilon",
+        "1",
+    )
     known = (*scores, "-k", "2", "--with-counts")
     release = Release.from_json(pets(*known, "--sensitivity", "1", "--monotonic", "--json").out)
     assert release.value == ["cat", "dog"]
@@ -116,4 +126,3 @@ def test_counts_beside_a_file_of_scores(pets):
     release = Release.from_json(pets(*unknown, "--with-counts", "--json").out)
     assert release.counts is not None
     pets(*known, "--score-range", "1").refused("'--sensitivity'", "given if you ask for counts")
-    pets(*known, "--sensitivity", "1", "--by", "pet").refused("'--by'", "left out without --column")

@@ -94,9 +94,12 @@ WRONG = {
     "no numbers": (without("linear", "--scale", "--scale", "1,a"), "'--scale' .* Got '1,a'"),
     "three bounds": (
         without("linear", "--bounds", "--bounds", "1,2,3"),
-        "'--bounds' .* 2 numbers separated by commas",
+        "'--bounds' .* two numbers",
     ),
-    "one class": (without("logistic", "--classes", "--classes", "no"), "'--classes' .* two labels"),
+    "one class": (
+        without("logistic", "--classes", "--classes", "no"),
+        "'--classes' .* a pair",
+    ),
     "no such label": (without("logistic", "--label", "--label", "colour"), "'--label' .* 'colour'"),
     "no such target": (without("linear", "--target", "--target", "colour"), "'--target' .* 'colo"),
     "a picture of another kind": (typed("subspace", "--plot", "a.pdf"), "'--plot' .* .svg, .png"),

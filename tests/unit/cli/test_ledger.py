@@ -97,7 +97,7 @@ class TestBudgets:
             "The '--epsilon' parameter of discreet ledger open must be the one that it was opened "
             "with, "
             "PureDP(epsilon=1)",
-            "See discreet ledger extend.",
+            "see discreet ledger extend.",
         )
         opened(*OPEN, "--rho", "2").refused("The '--rho' parameter of discreet ledger open")
 
@@ -508,6 +508,7 @@ class TestPayingFromALedger:
     def test_scores_have_no_ledger(self, opened, tmp_path):
         (tmp_path / "votes.csv").write_text("name,votes\nAda,3\nBob,1\n")
         scores = (
+            "scores",
             "top-k",
             "votes.csv",
             "--label",
@@ -521,7 +522,7 @@ class TestPayingFromALedger:
             "--sensitivity",
             "1",
         )
-        opened(*scores, *FROM_LEDGER).refused("--ledger")
+        opened(*scores, *FROM_LEDGER).refused("No such option '--ledger'")
 
     def test_a_bad_request_costs_nothing(self, opened):
         opened("mode", *READS[:1], "--column", "nope", *READS[3:], *FROM_LEDGER).refused("--column")

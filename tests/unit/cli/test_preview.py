@@ -279,7 +279,7 @@ def test_the_budget_is_said(shell, tmp_path):
         ),
         (
             ["choose-epsilon", "quantile", "--q", "half", "--points", "121"],
-            "The '--q' parameter of discreet choose-epsilon must be shares such as 0.5",
+            "The '--q' parameter of discreet choose-epsilon must be a finite number such as",
         ),
     ],
 )

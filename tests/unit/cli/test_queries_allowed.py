@@ -5,7 +5,7 @@ import json
 import pytest
 from tiers import first
 
-from discreet.plots import queries as plots
+from discreet.rendering import queries as plots
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 REQUEST = ("queries-allowed", "--bounded-range", "0.1", *BUDGET)
@@ -122,7 +122,7 @@ def test_none_at_all(shell):
         ),
         (
             ("--bounded-range", "1", *BUDGET, "--plot", "a.jpg"),
-            ("'--plot'", "ends in one of .png, .svg, .pdf"),
+            ("'--plot'", "ends in one of .svg, .png"),
         ),
         (
             ("--bounded-range", "1", *BUDGET, "--plot", "/no/a.png"),
@@ -137,7 +137,7 @@ def test_bad_requests(shell, options, parts):
 @pytest.mark.parametrize("epsilon", first(["5", "0.1"]))
 def test_a_picture(shell, monkeypatch, tmp_path, epsilon):
     monkeypatch.setattr(plots, "_PARTS", (2, 4))
-    outcome = shell("queries-allowed", "--bounded-range", epsilon, *BUDGET, "--plot", "queries.pdf")
+    outcome = shell("queries-allowed", "--bounded-range", epsilon, *BUDGET, "--plot", "queries.svg")
     assert outcome.code == 0
-    assert outcome.out.endswith("The picture is in queries.pdf\n")
-    assert (tmp_path / "queries.pdf").read_bytes().startswith(b"%PDF")
+    assert outcome.out.endswith("The picture is in queries.svg\n")
+    assert (tmp_path / "queries.svg").read_bytes().startswith(b"<svg")

@@ -22,7 +22,7 @@ CANARY_LABEL, CANARY_SCORE = "canarylabel", "424242"
 
 
 def read(path, label="name", score="votes"):
-    return read_scores(str(path), label=label, score=score, command="discreet select")
+    return read_scores(str(path), label=label, score=score, command="discreet scores select")
 
 
 def written(path, text):
@@ -189,6 +189,7 @@ STRANGE = [
     "per%cent",
     "ünï",
     "$1",
+    "scores",
     "select",
     "a.b",
 ]

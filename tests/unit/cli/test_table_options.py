@@ -125,7 +125,7 @@ class TestSpark:
         )
         words = ("--engine", "spark", "--where", "grade >= 0", *QUESTION, "--json")
         assert value(shell("mode", "votes.jsonl", *words)) == "Ada"
-        assert asked == [("votes.jsonl", ["teacher", "student", "grade"])]
+        assert asked == [("votes.jsonl", ["teacher", "grade", "student"])]
 
     @pytest.mark.parametrize("option", [("--multiline",), ("--encoding", "latin-1")])
     def test_what_only_duckdb_reads(self, shell, spark, option):

@@ -161,7 +161,7 @@ def test_quantiles_are_drawn_as_steps():
     session = Session(table, unit=OneRow(), budget=PureDP(5))
     release = session.quantiles("age", q=[0.25, 0.5], bounds=(0, 100), step=1, epsilon=1)
     words = {getattr(each, "text", "") for each in release.plot().shapes}
-    assert {"age", "share of persons"} <= words
+    assert {"age", "share of people"} <= words
     assert "polyline" in release.plot().svg()
 
 

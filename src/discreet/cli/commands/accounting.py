@@ -5,6 +5,7 @@ says what each query may cost, and `discreet queries-allowed` how many fit.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Annotated
 
 import typer
@@ -21,15 +22,13 @@ from discreet.cli.options import (
     BudgetEpsilon,
     BudgetRho,
     NonAdaptive,
-    Nothing,
-    asked,
     count_option,
     number_option,
     read_budget,
     read_loss,
     read_losses,
 )
-from discreet.cli.plot_option import PlotFile, draw_picture, require_picture, say_where
+from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
 from discreet.cli.show import (
     ANALYSIS_WORDS,
     NOT_APPLICABLE,
@@ -40,7 +39,10 @@ from discreet.cli.show import (
     comparison,
     most,
 )
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
+
+PlotFile = Annotated[str | None, plot_option("the queries that each analysis allows")]
 
 _COMPOSE = "discreet compose"
 _HOW_TO_READ = (
@@ -118,10 +120,8 @@ def compose(
         for name, text in (("delta", delta), ("epsilon", epsilon))
         if text is not None
     }
-    typed = {"delta": delta, "epsilon": epsilon}
-    total = asked(
-        _COMPOSE, typed, lambda: discreet.compose(losses, adaptive=not non_adaptive, **numbers)
-    )
+    with refusals_in(_COMPOSE, delta=delta, epsilon=epsilon):
+        total = discreet.compose(losses, adaptive=not non_adaptive, **numbers)
     wanted = "epsilon" if epsilon is None else "delta"
     if as_json:
         print_json(_as_json(total, wanted, losses))
@@ -222,26 +222,39 @@ def plan(
     count = count_option(queries, "--queries", _PLAN, most=MOST_QUERIES)
     budget = read_budget(epsilon, delta, rho, _PLAN)
     if plot is not None:
-        require_picture(plot, _KINDS[kind], budget, _PLAN)
-    typed = {"queries": queries, "epsilon": epsilon, "delta": delta, "rho": rho}
-    made = asked(
-        _PLAN,
-        typed,
-        lambda: discreet.plan(
+        _require_picture(plot, _KINDS[kind], budget, _PLAN)
+    with refusals_in(_PLAN, queries=queries, epsilon=epsilon, delta=delta, rho=rho):
+        made = discreet.plan(
             queries=count, budget=budget, kind=_KINDS[kind], adaptive=not non_adaptive
-        ),
-    )
-    counts = asked(
-        _PLAN, typed, lambda: discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
-    )
+        )
+        counts = discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
     # the plan itself shows that so many fit
     counts[made.method] = max(count, counts[made.method] or 0)
     if plot is not None:
-        draw_picture(plot, budget, made.epsilon, count, _PLAN)
+        _draw_picture(plot, budget, made.epsilon, count, _PLAN)
     if as_json:
         print_json(_plan_as_json(made, counts))
     else:
         _show_plan(made, counts, plot)
+
+
+def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
+    """Refuse a picture of the analyses if there is nothing to compare, or no file to write."""
+    require_picture_file(file, command)
+    if kind is not BoundedRange:
+        rule = "given for bounded range only, because that is what it compares"
+        raise ParameterError("--plot", rule, file, owner=command)
+    if not isinstance(budget, ApproxDP):
+        rule = "given with an --epsilon and a --delta greater than 0"
+        raise ParameterError("--plot", rule, file, owner=command)
+
+
+def _draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
+    """Draw how many queries each analysis allows, with a mark at those asked for."""
+    from discreet.rendering.queries import queries as picture_of
+
+    assert isinstance(budget, ApproxDP)
+    write_picture(file, picture_of(budget, marked=(epsilon, queries)), command)
 
 
 def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
@@ -343,17 +356,14 @@ def queries_allowed(
         each = read_loss(PureDP, pure or "", "--pure", _QUERIES_ALLOWED)
     budget = read_budget(epsilon, delta, rho, _QUERIES_ALLOWED)
     if plot is not None:
-        require_picture(plot, type(each), budget, _QUERIES_ALLOWED)
-    counts = asked(
-        _QUERIES_ALLOWED,
-        {},
-        lambda: discreet.accounting.queries_by_analysis(each=each, budget=budget),
-    )
-    textbook = asked(_QUERIES_ALLOWED, {}, lambda: _textbook(each, budget))
+        _require_picture(plot, type(each), budget, _QUERIES_ALLOWED)
+    with refusals_in(_QUERIES_ALLOWED):
+        counts = discreet.accounting.queries_by_analysis(each=each, budget=budget)
+        textbook = _textbook(each, budget)
     method = most(counts, adaptive=not non_adaptive)
     allowed = counts[method] or 0
     if plot is not None:
-        draw_picture(plot, budget, each.numbers[0], allowed, _QUERIES_ALLOWED)
+        _draw_picture(plot, budget, each.numbers[0], allowed, _QUERIES_ALLOWED)
     if as_json:
         print_json(
             _allowed_as_json(each, budget, counts, textbook, method, adaptive=not non_adaptive)

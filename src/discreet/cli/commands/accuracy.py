@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import MISSING, replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -17,54 +18,45 @@ from rich.text import Text
 import discreet
 from discreet import ZCDP, Accuracy, Loss, ParameterError
 from discreet.accuracy import shown_bound
+from discreet.cli.commands.scores import MECHANISM, mechanism_of
 from discreet.cli.options import (
-    Acknowledge,
     AsJson,
-    Epsilon,
-    MechanismOption,
-    Monotonic,
-    ScoreRangeOption,
-    Sensitivity,
     SessionDelta,
     SessionEpsilon,
     SessionRho,
-    TypedMechanism,
-    as_option,
-    asked,
     count_option,
-    number_option,
-    numbers_option,
+    parse_number,
     read_session_budget,
 )
-from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.stated import Typed, as_option, helps_of, parameters_of, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
+from discreet.mechanisms.base import SelectionMechanism
 from discreet.planning import Preview
+from discreet.questions import TopK
+from discreet.questions.kinds import Choice, Exact
+from discreet.questions.parameter import Parameter
 from discreet.rendering.charts import Curve, lines
 
-_ERROR_BOUND = "discreet error-bound"
+_BOUND = {
+    **{name: each for name, each in MECHANISM.items() if name != "objective"},
+    **parameters_of(
+        SelectionMechanism.error_bound,
+        elsewhere={
+            "candidates": "How many candidates there are to choose from.",
+            "best": "How many candidates are tied for the best score.",
+        },
+    ),
+    "failure_probability": Parameter(
+        name="failure_probability", kind=Exact(reads=lambda value, name: value),
+        default=MISSING, not_over_http="",
+        help="How often the bound may be exceeded: 0.01 is once in a hundred.",
+    ),
+}  # fmt: skip
 
 
-def error_bound(
-    candidates: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many candidates there are to choose from.")
-    ],
-    epsilon: Epsilon,
-    failure_probability: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER", help="How often the bound may be exceeded: 0.01 is once in a hundred."
-        ),
-    ],
-    sensitivity: Sensitivity = None,
-    monotonic: Monotonic = False,
-    score_range: ScoreRangeOption = None,
-    best: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many candidates are tied for the best score.")
-    ] = "1",
-    mechanism: MechanismOption = "permute-and-flip",
-    acknowledge: Acknowledge = None,
-    as_json: AsJson = False,
-) -> None:
+@stated_command("discreet error-bound", _BOUND)
+def error_bound(typed: Typed, as_json: AsJson = False) -> None:
     """Show how far behind the best the selected score can be. No data is needed.
 
     \b
@@ -72,37 +64,16 @@ def error_bound(
       discreet error-bound --candidates 100 --epsilon 0.5 --sensitivity 1 \\
           --failure-probability 0.01
     """
-    request = TypedMechanism(
-        command=_ERROR_BOUND,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        acknowledge=acknowledge,
-    )
-    chosen = request.mechanism(mechanism)
-    failure = number_option(failure_probability, "--failure-probability", _ERROR_BOUND)
-    count, tied = (
-        count_option(candidates, "--candidates", _ERROR_BOUND),
-        count_option(best, "--best", _ERROR_BOUND),
-    )
-    try:
-        bound = _finite(chosen.error_bound(failure, candidates=count, best=tied))
-        expected = _finite(chosen.expected_error_bound(candidates=count, best=tied))
-    except ParameterError as error:
-        got = failure_probability if error.name == "failure_probability" else error.got
-        raise ParameterError(as_option(error.name), error.rule, got, owner=_ERROR_BOUND) from None
-    except ValueError:
-        # the logarithm of a number that is zero as a float
-        raise OverflowError from None
+    chosen, values = mechanism_of(typed), typed.values()
+    size = {name: values[name] for name in ("candidates", "best") if name in values}
+    with typed.in_these_words():
+        bound = _finite(chosen.error_bound(values["failure_probability"], **size))
+        expected = _finite(chosen.expected_error_bound(**size))
     if as_json:
-        print_json(
-            json.dumps(
-                {"mechanism": chosen.name, "error_bound": bound, "expected_error_bound": expected}
-            )
-        )
+        fields = {"mechanism": chosen.name, "error_bound": bound, "expected_error_bound": expected}
+        print_json(json.dumps(fields))
     else:
-        _show_bound(bound, expected, failure_probability)
+        _show_bound(bound, expected, typed.texts["failure_probability"])
 
 
 def _finite(bound: float) -> float:
@@ -130,9 +101,18 @@ def _show_bound(bound: float, expected: float, failure_probability: str) -> None
 
 _CHOOSE_EPSILON = "discreet choose-epsilon"
 _EPSILONS = ("0.01", "0.03", "0.1", "0.3", "1", "3")
+_HELPS = helps_of(*_BOUND.values(), *TopK.parameters)
+_CHOSEN = parameters_of(
+    discreet.planning.plan_accuracy, without=["budget", "failure_probability"], elsewhere=_HELPS
+)
+_CHOSEN["within"] = replace(
+    _CHOSEN["within"], default=None, help="A wanted accuracy: show the epsilon that gives it."
+)
 
 
+@stated_command(_CHOOSE_EPSILON, _CHOSEN, question="QUESTION")
 def choose_epsilon(
+    typed: Typed,
     question: Annotated[
         str,
         typer.Argument(
@@ -140,63 +120,21 @@ def choose_epsilon(
             help="One of mode, top-k, counts, count, best-price, quantile, quantiles, select.",
         ),
     ],
-    candidates: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="How many candidates or prices there are.")
-    ] = None,
-    k: Annotated[
-        str | None, typer.Option("-k", metavar="COUNT", help="For top-k: how many to pick.")
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="For a list or for quantiles: the delta.")
-    ] = None,
-    limit: Annotated[
-        str | None,
-        typer.Option(metavar="COUNT", help="For top-k with unknown names: how many take part."),
-    ] = None,
-    items_per_person: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COUNT", help="For top-k and counts: how many values of one person count."
-        ),
-    ] = None,
-    highest_price: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="For best-price: the highest price.")
-    ] = None,
-    q: Annotated[
-        str | None,
-        typer.Option(
-            "--q", metavar="SHARES", help="For quantiles: the shares, such as 0.25,0.5,0.75."
-        ),
-    ] = None,
-    points: Annotated[
-        str | None,
-        typer.Option(metavar="COUNT", help="For quantiles: how many points the grid has."),
-    ] = None,
-    sensitivity: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="For select: how far one person can move one score."),
-    ] = None,
     persons: Annotated[
         str | None,
-        typer.Option(metavar="COUNT", help="About how many people there are, for comparison."),
-    ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="The accuracy that you want: shows the epsilon that gives it."
-        ),
+        typer.Option(metavar="COUNT", help="About how many people there are, to compare with."),
     ] = None,
     budget_epsilon: SessionEpsilon = None,
     budget_delta: SessionDelta = None,
     budget_rho: SessionRho = None,
-    plot: PictureFile = None,
+    plot: Annotated[str | None, plot_option("it")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how accurate a question is at each epsilon. No data is needed.
 
     With --within, also the smallest epsilon that is accurate enough. The bounds hold with
-    95% for every table; the usual error is smaller: see discreet preview. Say the budget
-    that will pay: where it counts squares of epsilons, lists of items of which a person
+    95% confidence for every table; the usual error is smaller: see discreet preview. Say the
+    budget that will pay: where it counts squares of epsilons, lists of items of which a person
     has few get more noise for the same epsilon, and counts may get other noise.
 
     \b
@@ -207,36 +145,21 @@ def choose_epsilon(
           --budget-epsilon 1 --budget-delta 1e-6
       discreet choose-epsilon quantile --q 0.5 --points 121 --plot median.svg
     """
-    typed = {
-        "candidates": candidates, "k": k, "delta": delta, "limit": limit, "q": q,
-        "highest_price": highest_price, "points": points, "sensitivity": sensitivity,
-        "items_per_person": items_per_person,
-    }  # fmt: skip
     if plot is not None:
         require_picture_file(plot, _CHOOSE_EPSILON)
     budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _CHOOSE_EPSILON)
-    said = {name: _read(name, text) for name, text in typed.items() if text is not None}
-    said |= {} if budget is None else {"budget": budget}
+    said = typed.values() | ({} if budget is None else {"budget": budget})
+    wanted = said.pop("within", None)
     name = question.replace("-", "_")
     people = None if persons is None else count_option(persons, "--persons", _CHOOSE_EPSILON)
-    words = typed | {"question": question}
-    told = {
-        epsilon: asked(
-            _CHOOSE_EPSILON,
-            words,
-            lambda: discreet.planning.accuracy_at(name, epsilon=Fraction(epsilon), **said),  # noqa: B023
-            {"question": "QUESTION"},
-        )
-        for epsilon in _EPSILONS
-    }
     plan = None
-    if within is not None:
-        wanted = number_option(within, "--within", _CHOOSE_EPSILON)
-        plan = asked(
-            _CHOOSE_EPSILON,
-            words | {"within": within},
-            lambda: discreet.planning.plan_accuracy(name, within=wanted, **said),
-        )
+    with typed.in_these_words(question=question):
+        told = {
+            epsilon: discreet.planning.accuracy_at(name, epsilon=Fraction(epsilon), **said)
+            for epsilon in _EPSILONS
+        }
+        if wanted is not None:
+            plan = discreet.planning.plan_accuracy(name, within=wanted, **said)
     if as_json:
         fields: dict[str, Any] = {"bounds": {each: told[each].to_dict() for each in told}}
         fields |= {} if plan is None else {"epsilon": str(plan.epsilon)}
@@ -248,22 +171,11 @@ def choose_epsilon(
         pure = not said.get("delta") and not gaussian
         _show_epsilons(told, people, budget, pure=pure)
         if plan is not None:
-            terminal().print(f"Within {within}: {plan}")
+            terminal().print(f"Within {typed.texts['within']}: {plan}")
     if plot is not None:
         _draw(plot, question, told, people, budget)
         if not as_json:
             say_where(terminal(), plot)
-
-
-def _read(name: str, text: str) -> Any:
-    if name == "q":
-        rule = "shares such as 0.5 or 0.25,0.5,0.75"
-        shares = numbers_option(text, "--q", _CHOOSE_EPSILON, rule)
-        return shares if len(shares) > 1 else shares[0]
-    option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-    if name in ("candidates", "k", "limit", "points", "items_per_person"):
-        return count_option(text, option, _CHOOSE_EPSILON)
-    return number_option(text, option, _CHOOSE_EPSILON)
 
 
 def _show_epsilons(
@@ -331,54 +243,42 @@ _MOST_DRAWS = 1_000_000
 _SHOWN_CANDIDATES = 12
 
 
+_MADE_UP = {
+    **parameters_of(discreet.planning.made_up_counts),
+    "shape": Parameter(
+        name="shape", kind=Choice(words=("zipf", "flat", "winner"), metavar="zipf|flat|winner"),
+        default="zipf", not_over_http="",
+        help="The made-up counts: 1/i for the i-th, all the same, or one with a half.",
+    ),
+}  # fmt: skip
+_MADE_UP["candidates"] = replace(
+    _MADE_UP["candidates"], default=100, help="How many candidates there are."
+)
+_MADE_UP["persons"] = replace(
+    _MADE_UP["persons"], default=10_000, help="How many people there are."
+)
+_SEEN = parameters_of(
+    discreet.planning.preview,
+    without=["budget"],
+    elsewhere=_HELPS
+    | {"draws": "How many answers are simulated.", "seed": "Of the simulation, to repeat it."},
+)
+
+
+@stated_command(_PREVIEW, _SEEN | _MADE_UP)
 def preview(
-    epsilon: Epsilon,
-    shape: Annotated[
-        str,
-        typer.Option(
-            metavar="zipf|flat|winner",
-            help="The made-up counts: 1/i for the i-th (zipf), all the same (flat), or half for "
-            "one (winner).",
-        ),
-    ] = "zipf",
-    candidates: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many candidates there are.")
-    ] = "100",
-    persons: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many people there are.")
-    ] = "10000",
+    typed: Typed,
     counts: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="LIST",
-            help="Made-up counts of your own, such as 410,380,120. Never real ones.",
-        ),
-    ] = None,
-    k: Annotated[
-        str | None, typer.Option("-k", metavar="COUNT", help="How many to pick; one by default.")
-    ] = None,
-    delta: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The delta of a list; 0 for pure privacy.")
-    ] = "0",
-    limit: Annotated[
-        str | None,
-        typer.Option(metavar="COUNT", help="With unknown names: how many take part."),
-    ] = None,
-    items_per_person: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COUNT",
-            help="For a list: how many values of one person count. The counts above are taken "
-            "after that.",
+            help="In place of a shape: typed counts, such as 410,380,120. Never real ones.",
         ),
     ] = None,
     budget_epsilon: SessionEpsilon = None,
     budget_delta: SessionDelta = None,
     budget_rho: SessionRho = None,
-    draws: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many answers are simulated.")
-    ] = "1000",
-    plot: PictureFile = None,
+    plot: Annotated[str | None, plot_option("it")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what private answers look like, on made-up data.
@@ -397,31 +297,17 @@ def preview(
     """
     if plot is not None:
         require_picture_file(plot, _PREVIEW)
-    numbers: dict[str, Any] = {
-        "epsilon": number_option(epsilon, "--epsilon", _PREVIEW),
-        "delta": number_option(delta, "--delta", _PREVIEW),
-        "k": None if k is None else count_option(k, "-k", _PREVIEW),
-        "limit": None if limit is None else count_option(limit, "--limit", _PREVIEW),
-        "items_per_person": None
-        if items_per_person is None
-        else count_option(items_per_person, "--items-per-person", _PREVIEW),
-        "budget": read_session_budget(budget_epsilon, budget_delta, budget_rho, _PREVIEW),
-        "draws": count_option(draws, "--draws", _PREVIEW, most=_MOST_DRAWS),
-    }
-    typed = {
-        "epsilon": epsilon, "delta": delta, "k": k, "limit": limit, "draws": draws,
-        "items_per_person": items_per_person,
-    }  # fmt: skip
-    made = _typed_counts(counts) if counts is not None else asked(
-        _PREVIEW,
-        {"shape": shape, "candidates": candidates, "persons": persons},
-        lambda: discreet.planning.made_up_counts(
-            shape,
-            candidates=count_option(candidates, "--candidates", _PREVIEW, most=_MOST_DRAWS),
-            persons=count_option(persons, "--persons", _PREVIEW),
-        ),
-    )  # fmt: skip
-    seen = asked(_PREVIEW, typed, lambda: discreet.planning.preview(made, **numbers))
+    budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _PREVIEW)
+    values = typed.values()
+    for name in ("draws", "candidates"):
+        count_option(typed.texts[name], as_option(name), _PREVIEW, most=_MOST_DRAWS)
+    shape = {name: values.pop(name) for name in _MADE_UP}
+    with typed.in_these_words():
+        if counts:
+            made = _typed_counts(",".join(counts))
+        else:
+            made = discreet.planning.made_up_counts(shape.pop("shape"), **shape)
+        seen = discreet.planning.preview(made, **values, budget=budget)
     if as_json:
         print_json(json.dumps(_preview_dict(seen)))
     else:
@@ -433,11 +319,11 @@ def preview(
 
 
 def _typed_counts(text: str) -> dict[str, int]:
-    rule = "whole numbers with commas between them, such as 410,380,120"
-    numbers = numbers_option(text, "--counts", _PREVIEW, rule)
+    numbers = [parse_number(part) for part in text.split(",")]
     if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        rule = "whole numbers with commas between them, such as 410,380,120"
         raise ParameterError("--counts", rule, text, owner=_PREVIEW)
-    return {f"candidate {place}": int(number) for place, number in enumerate(numbers, start=1)}
+    return {f"candidate {place}": int(number or 0) for place, number in enumerate(numbers, start=1)}
 
 
 def _preview_dict(seen: Preview) -> dict[str, object]:

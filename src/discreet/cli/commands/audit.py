@@ -20,16 +20,9 @@ import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, Loss, ParameterError, PureDP
 from discreet.accounting import LogisticDP
 from discreet.auditing import AuditReport
-from discreet.cli.options import (
-    AsJson,
-    Nothing,
-    Sensitivity,
-    asked,
-    count_option,
-    number_option,
-    read_loss,
-)
-from discreet.cli.plot_option import draw_audit, require_file, say_where
+from discreet.cli.options import AsJson, count_option, number_option, read_loss
+from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 _COMMAND = "discreet audit"
@@ -68,7 +61,10 @@ def audit(
     scores: Annotated[
         str, typer.Option(metavar="COUNT", help="How many candidates to try with.")
     ] = "8",
-    sensitivity: Sensitivity = None,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The most that one person can move one score."),
+    ] = None,
     monotonic: Annotated[
         bool,
         typer.Option(
@@ -100,10 +96,7 @@ def audit(
         typer.Option(metavar="COUNT", help="How often to measure the time of two neighbors."),
     ] = "0",
     seed: Annotated[str, typer.Option(metavar="COUNT", help="For code that takes a seed.")] = "0",
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write a picture of the loss over the answers."),
-    ] = None,
+    plot: Annotated[str | None, plot_option("the loss of each answer")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Look for a violation of a privacy claim in any selection code.
@@ -119,7 +112,7 @@ def audit(
       discreet audit discreet.cli.data.planted:noisy_max --claim pure-dp:1
     """
     if plot is not None:
-        require_file(plot, _COMMAND)
+        require_picture_file(plot, _COMMAND)
     mechanism = _load(target)
     request: dict[str, Any] = {
         "claim": _read_claim(claim),
@@ -144,19 +137,17 @@ def audit(
         "timing": timing,
         "seed": seed,
     }
-    with _progress(quiet=as_json) as progress:
-        report = asked(
-            _COMMAND,
-            typed,
-            lambda: discreet.auditing.audit(mechanism, progress=progress, **request),
-            {"mechanism": _TARGET},
-        )
+    with (
+        _progress(quiet=as_json) as progress,
+        refusals_in(_COMMAND, {"mechanism": _TARGET}, **typed),
+    ):
+        report = discreet.auditing.audit(mechanism, progress=progress, **request)
     if as_json:
         print_json(report.to_json())
     else:
         _show(report)
     if plot is not None:
-        draw_audit(plot, report, _COMMAND)
+        write_picture(plot, report.plot(), _COMMAND)
         if not as_json:
             say_where(terminal(), plot)
     return 0 if report.passed else FOUND

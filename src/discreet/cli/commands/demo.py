@@ -24,16 +24,15 @@ from rich.text import Text
 
 from discreet import ApproxDP, BudgetExceededError, Person, Release, Session
 from discreet.accounting import Amount
-from discreet.cli.candidates import typed_candidates
-from discreet.cli.data.make import ARTICLES, READS
+from discreet.cli.files import BUNDLED, typed_candidates
 from discreet.cli.options import write_new
 from discreet.cli.scores_file import Label, read_scores
 from discreet.cli.show import factor
-from discreet.cli.stories import BUNDLED, LISTS, MANIFEST, MASCOT, ListStory, Story
+from discreet.cli.stories import ARTICLES, LISTS, MANIFEST, MASCOT, READS, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
 from discreet.mechanisms import PermuteAndFlip
-from discreet.plots.ranking import NOTHING_MORE
 from discreet.questions import TopK
+from discreet.rendering.charts import NOTHING_MORE
 
 _COMMAND = "discreet demo"
 _DATA = files("discreet.cli.data")
@@ -53,8 +52,8 @@ _NEXT = """\
 discreet top-k demo:visits --column ward --person patient -k 2 \\
     --epsilon 1 --delta 1e-6 --limit 100
 discreet quantile demo:visits --column age --person patient --rule max \\
-    --q 0.5 --bounds 0,120 --step 1 --epsilon 1
-discreet probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
+    --q 0.5 --bounds 0 120 --step 1 --epsilon 1
+discreet scores probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
     --sensitivity 1 --monotonic --mechanism all
 discreet --help"""
 
@@ -259,7 +258,7 @@ def _mechanism(story: Story, *, monotonic: bool) -> PermuteAndFlip:
 
 def _outcome(story: Story, release: Release) -> Text:
     command = Text(
-        f"$ discreet select {story.table} --label {story.label} --score {story.score} \\\n"
+        f"$ discreet scores select {story.table} --label {story.label} --score {story.score} \\\n"
         f"    --epsilon {story.epsilon} --sensitivity {story.sensitivity} --monotonic\n",
         style="cyan",
     )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from discreet import ZCDP, Ledger, ParameterError, PureDP
+from discreet import Ledger, ParameterError, PureDP
 from discreet.cli.ask import read_anchor_file, read_protected
+from discreet.cli.files import unbundled
 from discreet.cli.ledger_show import (
     AccountLine,
     account_dict,
@@ -27,17 +28,16 @@ from discreet.cli.options import (
     BudgetDelta,
     BudgetEpsilon,
     BudgetRho,
-    Nothing,
-    as_option,
     number_option,
     read_budget,
     read_loss,
 )
-from discreet.cli.plot_option import draw_spending, require_file, say_where
-from discreet.cli.stories import unbundled
+from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 from discreet.errors import called_as
+from discreet.rendering.analyses import spending
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Charge
@@ -52,6 +52,7 @@ _OPTIONS = {
     "readers": "--reader",
     "unit": "--person",
     "window_every": "--every",
+    "budget": "--epsilon",
 }
 
 ledger = typer.Typer(
@@ -121,14 +122,7 @@ Before = Annotated[
     typer.Option(metavar="NUMBER", help="Only charges before the one with this number."),
 ]
 Limit = Annotated[str, typer.Option(metavar="COUNT", help="How many at most.")]
-SpendingPlot = Annotated[
-    str | None,
-    typer.Option(
-        "--plot",
-        metavar="FILE",
-        help="Draw what was spent, over time, into a file: .png, .svg, .pdf.",
-    ),
-]
+SpendingPlot = Annotated[str | None, plot_option("what was spent, over time,")]
 
 
 @ledger.command("init")
@@ -297,7 +291,7 @@ def history(
     """
     command = f"{_COMMAND} history"
     if plot is not None:
-        require_file(plot, command)
+        require_picture_file(plot, command)
     page = _read_page(before, limit, command)
     with _opened(address, "history", anchor_file) as book:
         account = book.account(dataset)
@@ -311,7 +305,8 @@ def history(
             for charge in everything
             if charge.amount.unit == unit
         ]
-        draw_spending(plot, spent, limit_, unit, f"Spent of {dataset}", command)
+        picture = spending(spent, limit=limit_, unit=unit, title=f"Spent of {dataset}")
+        write_picture(plot, picture, command)
     if as_json:
         print_json(json.dumps([charge_dict(charge) for charge in charges]))
         return
@@ -526,20 +521,8 @@ def _opened(
     address: str, what: str, anchor_file: str | None, *, create: bool = False
 ) -> Iterator[Ledger]:
     """Open a ledger; its errors about parameters name the options that were typed."""
-    try:
-        with Ledger(address, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
-            yield book
-    except ParameterError as error:
-        option = _OPTIONS.get(error.name, as_option(error.name))
-        if error.name == "budget":
-            option = "--rho" if isinstance(error.got, ZCDP) else "--epsilon"
-        hint = (
-            "See discreet ledger extend."
-            if "Ledger.extend" in error.hint
-            else "See discreet ledger open."
-            if error.hint and error.name != "address"
-            else error.hint
-        )
-        raise ParameterError(
-            option, error.rule, error.got, hint, owner=f"{_COMMAND} {what}"
-        ) from None
+    with (
+        refusals_in(f"{_COMMAND} {what}", _OPTIONS),
+        Ledger(address, create=create, anchor_file=read_anchor_file(anchor_file)) as book,
+    ):
+        yield book

@@ -16,20 +16,12 @@ from rich.bar import Bar
 from rich.table import Table
 
 from discreet import ParameterError
-from discreet.cli.options import (
-    Acknowledge,
-    AsJson,
-    DataFile,
-    Epsilon,
-    require_writable,
-    write_new,
-)
-from discreet.cli.plot_option import require_file, say_where, write_figure
+from discreet.cli.options import AsJson, DataFile, require_writable, write_new
+from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
 from discreet.cli.reports import (
+    LOCAL,
     CategoriesOption,
-    LocalMechanismName,
     ReportMechanism,
-    Size,
     as_reports,
     as_texts,
     header,
@@ -38,28 +30,27 @@ from discreet.cli.reports import (
     read_reports,
 )
 from discreet.cli.show import factor
+from discreet.cli.stated import Typed, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, terminal
-from discreet.plots.figures import FIGURE_FORMATS, shares_figure
+from discreet.rendering import analyses
 
 _PRIVATIZE = "discreet privatize"
 
 _ESTIMATE = "discreet estimate"
 
 
+@stated_command(_PRIVATIZE, LOCAL)
 def privatize(
+    typed: Typed,
     file: DataFile,
     column: Annotated[
         str, typer.Option(metavar="COLUMN", help="The column with each person's category.")
     ],
     categories: CategoriesOption,
-    epsilon: Epsilon,
-    mechanism: LocalMechanismName = "subset",
-    size: Size = None,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the reports to this CSV file."),
     ] = None,
-    acknowledge: Acknowledge = None,
 ) -> None:
     """Write a noisy report for each row, instead of its value.
 
@@ -74,7 +65,7 @@ def privatize(
       discreet privatize demo:answers --column answer \\
           --categories yes,no,maybe --epsilon 2 --mechanism rappor -o rappor.csv
     """
-    chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _PRIVATIZE)
+    chosen = make_local(typed, categories)
     if output is not None:
         require_writable(output, "--output", _PRIVATIZE)
     values = read_column(file, column, "FILE", _PRIVATIZE)
@@ -123,7 +114,9 @@ def _show(mechanism: ReportMechanism, reports: int, output: str) -> None:
     console.print(f"The reports are in {output}", style="dim", markup=False, soft_wrap=True)
 
 
+@stated_command(_ESTIMATE, LOCAL)
 def estimate(
+    typed: Typed,
     reports: Annotated[
         str,
         typer.Argument(
@@ -131,9 +124,6 @@ def estimate(
         ),
     ],
     categories: CategoriesOption,
-    epsilon: Epsilon,
-    mechanism: LocalMechanismName = "subset",
-    size: Size = None,
     column: Annotated[
         str | None,
         typer.Option(
@@ -141,15 +131,7 @@ def estimate(
             help="The column with the reports; by default, the one that privatize writes.",
         ),
     ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help=f"Draw the shares into a file: {', '.join(FIGURE_FORMATS)}.",
-        ),
-    ] = None,
-    acknowledge: Acknowledge = None,
+    plot: Annotated[str | None, plot_option("the shares")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the share of each category, from many noisy reports.
@@ -163,9 +145,9 @@ def estimate(
     Example:
       discreet estimate demo:reports --categories yes,no,maybe --epsilon 1
     """
-    chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _ESTIMATE)
+    chosen = make_local(typed, categories)
     if plot is not None:
-        require_file(plot, _ESTIMATE)
+        require_picture_file(plot, _ESTIMATE)
     texts = read_reports(reports, column, chosen, _ESTIMATE)
     if not texts:
         raise ParameterError("REPORTS", "a file with at least one report", reports, owner=_ESTIMATE)
@@ -230,5 +212,5 @@ def _draw(
     errors: NDArray[np.float64],
 ) -> None:
     note = f"{reports:,} reports, {mechanism.name}, {mechanism.privacy_loss()!r} for each person"
-    figure = shares_figure(mechanism.categories, shares, errors, note=note)
-    write_figure(figure, file, _ESTIMATE)
+    drawn = analyses.shares(mechanism.categories, shares.tolist(), errors.tolist(), note=note)
+    write_picture(file, drawn, _ESTIMATE)

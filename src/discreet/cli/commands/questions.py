@@ -1,4 +1,4 @@
-"""The commands of questions to a table: their options are the parameters of the question.
+"""The commands of questions to a table, each made from the class of its question.
 
 `discreet mode` is made from `discreet.questions.Mode`: a new parameter of the class is a new
 option, with its help. What is written here is only how an answer is shown.
@@ -6,64 +6,59 @@ option, with its help. What is written here is only how an answer is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, replace
 from inspect import Parameter as Argument
 from inspect import cleandoc
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from rich.panel import Panel
 
-from discreet import ParameterError, Release
-from discreet.cli.ask import Drawing, OpenSession, ReleasePanel, TypedQuestion
-from discreet.cli.candidates import as_the_column, read_prices, typed_candidates
-from discreet.cli.options import as_option
-from discreet.cli.plot_option import AnswerPlotFile, draw_answer, draw_quantiles
-from discreet.cli.show import quantiles_panel, selection_panel
-from discreet.cli.table_command import command_with, count_panel, counts_panel, groups_panel
+from discreet import ParameterError
+from discreet.cli.ask import TABLE_NAMES, TypedTable, ask_one, table_options
+from discreet.cli.files import typed_candidates
+from discreet.cli.plot_option import AnswerPlotFile
+from discreet.cli.stated import Typed, as_option, command_with, option_of
+from discreet.cli.table_options import Fresh
 from discreet.questions import QUESTIONS, Question
-from discreet.questions.kinds import Choice, Flag, Listed, Prices, written_number
-from discreet.questions.parameter import Parameter
+from discreet.questions.kinds import Listed
 
-_SHARED = ("column", "epsilon", "delta", "where")
-"""Parameters whose options all questions share: `TypedQuestion` has them."""
-_EVERY_RUN = (
-    "Every run is a new release and costs epsilon again, unless a ledger has the answer already."
-)
-_MOST_WORDS = 40
+_EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
+_FIT = "fit_"
+# as in `items_per_person`
+# as in ", as `discreet.models.fit_linear`"
+_IN_PYTHON = re.compile(r",\s+as\s+`discreet\.[a-z_.]+`")
+_QUOTED = re.compile(r"`([a-z_]+)`")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """How the answer to a question is shown.
+    """How a question is shown: the title of its picture, and examples of its command."""
 
-    title: of the picture, where the answer can be drawn.
-    """
-
-    panel: ReleasePanel = selection_panel
-    draw: Drawing = draw_answer
     title: str = ""
     examples: Sequence[str] = ()
 
 
-def _shares(release: Release) -> list[str]:
-    """The shares of quantiles, as the question that a release answers has them."""
-    asked: Mapping[str, Any] = release.asked or {}
-    return [written_number(Fraction(share)) for share in asked["q"]]
-
-
-def _quantiles_panel(release: Release, **about: Any) -> Panel:
-    return quantiles_panel(release, shares=_shares(release), **about)
-
-
-def _draw_quantiles(file: str, release: Release, title: str, command: str) -> None:
-    shares = [float(Fraction(share)) for share in _shares(release)]
-    draw_quantiles(file, release, shares, title, command)
-
-
+_SCALED = (
+    "    --person patient --rule mean --center 50,20,100 \\",
+    "    --scale 20,10,80 --norm 2 --epsilon 2",
+)
 SHOWN = {
+    "top_k": Shown(
+        title="Top {k}",
+        examples=(
+            "top-k demo:reads --column article --person reader -k 10 \\",
+            "    --epsilon 1 --candidates demo:articles",
+            "top-k demo:reads --column article --person reader -k 10 \\",
+            "    --epsilon 1 --delta 1e-6 --limit 1000 --where \"region = 'Berlin'\"",
+            "top-k demo:reads --column article --person reader -k 3 \\",
+            "    --epsilon 1 --candidates demo:articles \\",
+            "    --by region --groups Berlin,London",
+            "top-k demo:reads --column article --person reader -k 10 \\",
+            "    --epsilon 1 --delta 1e-6 --limit 100 --items-per-person 20",
+        ),
+    ),
     "mode": Shown(
         title="The most frequent {column}",
         examples=(
@@ -88,23 +83,21 @@ SHOWN = {
         title="The {q} quantile of {column}",
         examples=(
             "quantile demo:visits --column age --person patient \\",
-            "    --rule max --q 0.5 --bounds 0,120 --step 1 --epsilon 1",
+            "    --rule max --q 0.5 --bounds 0 120 --step 1 --epsilon 1",
             "quantile demo:visits --column minutes --person patient \\",
-            "    --rows-per-person 3 --q 0.9 --bounds 0,120 --step 5 \\",
+            "    --rows-per-person 3 --q 0.9 --bounds 0 120 --step 5 \\",
             "    --epsilon 1 --where \"ward = 'B'\"",
         ),
     ),
     "quantiles": Shown(
         title="Quantiles of {column}",
-        panel=_quantiles_panel,
-        draw=_draw_quantiles,
         examples=(
             "quantiles demo:visits --column age --person patient \\",
-            "    --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 --epsilon 1",
+            "    --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0 120 --step 1 --epsilon 1",
         ),
     ),
     "counts": Shown(
-        panel=counts_panel,
+        title="Counts of {column}",
         examples=(
             "counts demo:visits --column ward --one-row --candidates A,B,C --epsilon 1",
             "counts demo:reads --column article --person reader \\",
@@ -114,138 +107,150 @@ SHOWN = {
         ),
     ),
     "count": Shown(
-        panel=count_panel,
+        title="Count",
         examples=(
             "count demo:reads --person reader --epsilon 0.1",
             "count demo:reads --person reader --epsilon 0.1 --where \"region = 'Berlin'\"",
         ),
     ),
+    "fit_subspace": Shown(
+        title="Fit subspace",
+        examples=(
+            "fit subspace demo:visits --columns age,minutes,cost -k 2 \\",
+            *_SCALED,
+        ),
+    ),
+    "fit_covariance": Shown(
+        title="Fit covariance",
+        examples=(
+            "fit covariance demo:visits --columns age,minutes,cost \\",
+            *_SCALED,
+        ),
+    ),
+    "fit_linear": Shown(
+        title="Fit linear",
+        examples=(
+            "fit linear demo:visits --columns age,minutes --target cost \\",
+            "    --bounds 0 500 --person patient --rule mean --center 50,20 \\",
+            "    --scale 20,10 --norm 2 --radius 100 --intercept --epsilon 1",
+        ),
+    ),
+    "fit_logistic": Shown(
+        title="Fit logistic",
+        examples=(
+            "fit logistic demo:visits --columns age,minutes --label back \\",
+            "    --classes no,yes --person patient --rule mean --center 50,20 \\",
+            "    --scale 20,10 --norm 2 --radius 5 --intercept --epsilon 1",
+        ),
+    ),
+    "fit_deepest": Shown(
+        title="Fit deepest",
+        examples=(
+            "fit deepest demo:visits --columns age,minutes \\",
+            "    --bounds 0 120 --bounds 0 600 --step 1 \\",
+            "    --person patient --rule mean --epsilon 1",
+        ),
+    ),
 }
 
 
-def __getattr__(name: str) -> Callable[..., None]:
-    """The function of a command, by the name of its question."""
+def __getattr__(name: str) -> Any:
+    """The function of a command, or the group of them, by the name of its question."""
+    if name == "fit":
+        return _fits()
     if name not in QUESTIONS:
         raise AttributeError(name)
     return question_command(QUESTIONS[name])
 
 
+def _fits() -> typer.Typer:
+    """The group of the questions that fit a model."""
+    group = typer.Typer(
+        name="fit",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        help="Models of the columns of a table: components, regressions, a center.",
+    )
+    for name, asked in QUESTIONS.items():
+        if name.startswith(_FIT):
+            group.command(name.removeprefix(_FIT))(question_command(asked))
+    return group
+
+
+def _command_of(asked: type[Question]) -> str:
+    """The words of a question's command."""
+    group, fit, name = asked.name.rpartition(_FIT)
+    return f"discreet {group}{fit.replace('_', ' ')}{name.replace('_', '-')}"
+
+
 def question_command(asked: type[Question]) -> Callable[..., None]:
     """The command that asks a question."""
-    command = f"discreet {asked.name.replace('_', '-')}"
-    shown = SHOWN.get(asked.name, Shown())
-    own = [each for each in asked.parameters if each.name not in _SHARED]
+    command, shown = _command_of(asked), SHOWN.get(asked.name, Shown())
+    parameters = {each.name: each for each in asked.parameters}
 
-    def ask(question: TypedQuestion, **typed: Any) -> None:
-        by = typed.get("by")
-        if by is not None and question.plot is not None:
-            raise ParameterError("--plot", "left out with --by", question.plot, owner=command)
-        # a refusal shows a list as it was typed
-        said = {
-            name: ",".join(text) if isinstance(text, list) else text for name, text in typed.items()
-        }
-        question = replace(question, own=said)
-        read = _Typed(asked, own, typed, question)
-
-        def how(opened: OpenSession) -> Release:
-            fresh = opened.options["fresh"]
-            return opened.session.ask(read.question(opened), fresh=fresh)
-
-        question.ask_and_show(
-            how,
-            title=shown.title.format(column=question.column, q=typed.get("q")),
-            panel=shown.panel if by is None else groups_panel,
-            draw=shown.draw,
+    def run(*, fresh: bool, plot: str | None = None, **values: Any) -> None:
+        table = TypedTable(**{name: values[name] for name in shared})
+        typed = Typed.of(command, parameters, values, **TABLE_NAMES)
+        if plot is not None and "by" in typed.texts:
+            raise ParameterError("--plot", "left out with --by", plot, owner=command)
+        ask_one(
+            _question(asked, typed),
+            table,
+            typed,
+            fresh=fresh,
+            plot=plot,
+            title=shown.title.format_map(typed.texts) if plot is not None else "",
         )
 
-    ask.__name__, ask.__doc__ = asked.name, _help(asked, shown)
-    missing = [name for name in ("column",) if name not in asked.takes]
-    options: dict[str, Any] = {"plot": AnswerPlotFile} if shown.title else {}
-    options |= {
-        each.name: _option(each).annotation for each in asked.parameters if each.name == "delta"
+    shared = table_options()
+    # a shell has no public facts that would stand in their place
+    required = "candidates" if asked.needs_candidates else ""
+    own = [
+        option_of(replace(each, default=MISSING) if each.name == required else each)
+        for each in asked.parameters
+    ]
+    needed = [each for each in own if each.default is Argument.empty]
+    first = [shared[name] for name in ("table", "person", "one_row")]
+    rest = [each for name, each in shared.items() if name not in ("table", "person", "one_row")]
+    how = [("fresh", Fresh, False), *([("plot", AnswerPlotFile, None)] if shown.title else [])]
+    options = [
+        first[0],
+        *needed,
+        *first[1:],
+        *(each for each in own if each.default is not Argument.empty),
+        *rest[:-2],
+        *(Argument(name, Argument.KEYWORD_ONLY, annotation=a, default=d) for name, a, d in how),
+        *rest[-2:],
+    ]
+    return command_with(run, options, name=asked.name, doc=_help(asked, shown))
+
+
+def _question(asked: type[Question], typed: Typed) -> Question:
+    """The question as it was typed. Labels are text until the types of their columns are known."""
+    labels = {
+        name: [
+            label
+            for part in typed.parts[name]
+            for label in typed_candidates(part, typed.command, f"--{name}")
+        ]
+        for name, each in typed.parameters.items()
+        if isinstance(each.kind, Listed) and name in typed.parts
     }
-    return command_with(
-        {each.name: _option(each) for each in own}, command, ask, without=missing, **options
-    )
-
-
-class _Typed:
-    """What was typed for a question's own parameters.
-
-    All but labels is read at once: the types of labels are those of their column.
-    """
-
-    def __init__(
-        self,
-        asked: type[Question],
-        own: Sequence[Parameter],
-        values: Mapping[str, Any],
-        question: TypedQuestion,
-    ) -> None:
-        self._asked, self._command = asked, question.command
-        self._values: dict[str, Any] = {}
-        self._labels: dict[str, tuple[Listed, list[str], str]] = {}
-        for each in own:
-            typed, command = values[each.name], question.command
-            if typed is None or typed == []:
-                continue
-            if isinstance(each.kind, Listed):
-                option = as_option(each.name)
-                texts = [
-                    label for text in typed for label in typed_candidates(text, command, option)
-                ]
-                self._labels[each.name] = each.kind, texts, ",".join(typed)
-            elif isinstance(each.kind, Prices):
-                self._values[each.name] = read_prices(typed, command)
-            else:
-                with question.in_these_words():
-                    self._values[each.name] = (
-                        typed if isinstance(each.kind, Flag) else each.parse(typed)
-                    )
-
-    def question(self, opened: OpenSession) -> Question:
-        """The question, now that the types of the columns are known."""
-        takes = self._asked.takes
-        given = {name: value for name, value in opened.options.items() if name in takes}
-        if "column" in takes:
-            given["column"] = opened.column
-        given |= self._values
-        for name, (kind, texts, typed) in self._labels.items():
-            column = given.get(kind.beside)
-            if column is None:
-                given[name] = texts
-                continue
-            option, types = as_option(name), opened.columns[column]
-            given[name] = as_the_column(texts, types, typed, self._command, option)
-        return self._asked(**given)
-
-
-def _option(each: Parameter) -> Argument:
-    """The option of a parameter, as Typer reads it."""
-    help, kind = each.help_in(as_option), each.kind
-    if isinstance(kind, Flag):
-        flag: Any = Annotated[bool, typer.Option(as_option(each.name), help=help)]
-        return Argument(each.name, Argument.KEYWORD_ONLY, annotation=flag, default=False)
-    metavar = kind.metavar
-    if isinstance(kind, Choice) and len(metavar) > _MOST_WORDS:
-        metavar, help = "NAME", f"{help} One of {', '.join(kind.words)}."
-    if isinstance(kind, Listed):
-        help += (
-            " A list such as a,b,c, or a file with one on each line, or a CSV file with one column."
-        )
-    names = dict.fromkeys([f"--{each.name.replace('_', '-')}", as_option(each.name)])
-    option = typer.Option(*names, metavar=metavar, help=help)
-    typed: Any = list[str] if isinstance(kind, Listed) else str
-    if each.required:
-        return Argument(each.name, Argument.KEYWORD_ONLY, annotation=Annotated[typed, option])
-    return Argument(
-        each.name, Argument.KEYWORD_ONLY, annotation=Annotated[typed | None, option], default=None
-    )
+    values = typed.values(without=tuple(labels)) | labels
+    with typed.in_these_words():
+        return asked(**values)
 
 
 def _help(asked: type[Question], shown: Shown) -> str:
     """The help of a command: what the question is, and examples."""
-    about = f"{cleandoc(asked.__doc__ or '')}\n\n{_EVERY_RUN}"
+    # what is about Python stays in Python
+    told = [part for part in cleandoc(asked.__doc__ or "").split("\n\n") if ">>>" not in part]
+
+    def spelled(found: re.Match[str]) -> str:
+        name = found[1]
+        return _command_of(QUESTIONS[name]) if name in QUESTIONS else as_option(name)
+
+    about = _QUOTED.sub(spelled, _IN_PYTHON.sub("", "\n\n".join([*told, _EVERY_RUN])))
     if not shown.examples:
         return about
     lines = [

@@ -1,37 +1,27 @@
-"""Commands that take scores: `discreet select` draws a candidate, and
-`discreet probabilities` shows how likely each one is, for made-up or public scores.
+"""`discreet scores`: files of scores, with one row for each candidate. Their options are the
+parameters of `select`, `top_k` and `top_k_unknown_domain`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, replace
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.table import Table
 
-from discreet import ParameterError
-from discreet.cli.options import (
-    Acknowledge,
-    AsJson,
-    Epsilon,
-    Mechanism,
-    MechanismNameOrAll,
-    MechanismOption,
-    Monotonic,
-    Nothing,
-    ObjectiveOption,
-    ScoreRangeOption,
-    Sensitivity,
-    TypedMechanism,
-    parse_number,
-    positive_option,
-)
+import discreet
+from discreet import NOT_PRIVATE, ParameterError, Release
+from discreet.cli.ask import show_answer
+from discreet.cli.options import AsJson, DataFile, parse_number, positive_option
+from discreet.cli.plot_option import AnswerPlotFile, require_picture_file
 from discreet.cli.scores_file import Label, Score, read_scores
-from discreet.cli.show import LEAD_FAILURE, selection_panel
+from discreet.cli.show import LEAD_FAILURE, list_panel, selection_panel
+from discreet.cli.stated import Nothing, Typed, as_option, helps_of, parameters_of, stated_command
 from discreet.cli.terminal import (
     bar,
     label_text,
@@ -39,65 +29,73 @@ from discreet.cli.terminal import (
     print_json,
     probability_text,
     terminal,
+    working,
 )
 from discreet.errors import ScoresError
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.questions.kinds import Choice, Whole
+from discreet.questions.parameter import Parameter
 
-_SELECT = "discreet select"
-_PROBABILITIES = "discreet probabilities"
-# Gumbel noise has the law of the first, and exponential noise that of the second
-_COMPARED = (
-    "exponential",
-    "permute-and-flip",
-    "laplace-noise",
+scores = typer.Typer(
+    name="scores",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Files of scores: pick the best candidates, or see how likely each is.",
 )
+_GROUP = "discreet scores"
+# Gumbel noise has the law of the first, and exponential noise that of the second
+_COMPARED = ("exponential", "permute-and-flip", "laplace-noise")
+_ALL = "all"
 _REMINDER = (
     "These numbers are as private as the scores themselves: do not publish them for real data."
 )
+_SELECT = parameters_of(
+    discreet.select,
+    elsewhere={"acknowledge": f"An epsilon above 64 needs the words '{NOT_PRIVATE}'."},
+)
+MECHANISM = {
+    name: _SELECT[name]
+    for name in (
+        *("epsilon", "sensitivity", "monotonic", "score_range"),
+        *("mechanism", "objective", "acknowledge"),
+    )
+}
+"""The parameters of a mechanism that selects."""
+
+LabelOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Of a file: the column with the names.")
+]
+ScoreOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Of a file: the column with the scores.")
+]
+FileOrScores = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE|NAME=SCORE...",
+        help=(
+            "CSV, Parquet or JSON lines, or - for CSV from standard input; or the scores "
+            "themselves, as in a=41 b=38."
+        ),
+    ),
+]
 
 
+def mechanism_of(typed: Typed) -> SelectionMechanism:
+    """The mechanism that was typed, or a refusal that names the option to change."""
+    values = {name: value for name, value in typed.values().items() if name in MECHANISM}
+    with typed.in_these_words():
+        return make_mechanism(values.pop("mechanism"), values.pop("epsilon"), **values)
+
+
+@scores.command("select")
+@stated_command(f"{_GROUP} select", _SELECT)
 def select(
-    scores: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE|NAME=SCORE...",
-            help=(
-                "CSV, Parquet or JSON lines; - for CSV from standard input; or the scores "
-                "themselves, as in a=41 b=38."
-            ),
-        ),
-    ],
-    epsilon: Epsilon,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="COLUMN", help="For a file: the column with the names."),
-    ] = None,
-    score: Annotated[
-        str | None,
-        typer.Option("--score", metavar="COLUMN", help="For a file: the column with the scores."),
-    ] = None,
-    sensitivity: Sensitivity = None,
-    monotonic: Monotonic = False,
-    score_range: ScoreRangeOption = None,
-    mechanism: MechanismOption = "permute-and-flip",
-    objective: ObjectiveOption = "max",
-    with_gap: Annotated[
-        bool,
-        typer.Option(
-            "--with-gap",
-            help=(
-                "Also show by how much the winner won, with noise, for the same epsilon. The loss "
-                "is then pure DP."
-            ),
-        ),
-    ] = False,
-    gap_step: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="The step that the gap is rounded to; by default, the sensitivity.",
-        ),
-    ] = None,
-    acknowledge: Acknowledge = None,
+    typed: Typed,
+    scores: FileOrScores,
+    label: LabelOption = None,
+    score: ScoreOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Pick the best-scoring candidate of a file or of a list, privately.
@@ -107,89 +105,134 @@ def select(
 
     \b
     Examples:
-      discreet select terrier=41 husky=38 corgi=12 \\
+      discreet scores select terrier=41 husky=38 corgi=12 \\
           --epsilon 1 --sensitivity 1 --monotonic
-      discreet select demo:votes --label name --score votes \\
-          --epsilon 1 --sensitivity 1 --monotonic
-      discreet select demo:votes --label name --score votes \\
+      discreet scores select demo:votes --label name --score votes \\
           --epsilon 1 --sensitivity 1 --monotonic --with-gap
     """
     note_uncharged()
-    request = TypedMechanism(
-        command=_SELECT,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
+    values = typed.values()
     # public mistakes are named before the data is touched
-    chosen = request.mechanism(mechanism)
-    if gap_step is not None and not with_gap:
-        raise ParameterError("--gap-step", "given only with --with-gap", gap_step, owner=_SELECT)
-    step = None if gap_step is None else positive_option(gap_step, "--gap-step", _SELECT)
+    chosen, with_gap = mechanism_of(typed), values.get("with_gap", False)
+    if "gap_step" in values and not with_gap:
+        raise ParameterError(
+            "--gap-step", "given only with --with-gap", typed.texts["gap_step"], owner=typed.command
+        )
     if with_gap:
-        _require_gap(chosen)
-    release = chosen.release(
-        _file_or_typed(scores, label, score),
-        with_gap=with_gap,
-        gap_step=step,
-    )
-    if as_json:
-        print_json(release.to_json())
-    else:
-        terminal().print(selection_panel(release, chosen.lead_bound if with_gap else None))
+        _require_gap(chosen, typed.command)
+        if "gap_step" in values:
+            positive_option(typed.texts["gap_step"], "--gap-step", typed.command)
+    candidates = _file_or_typed(scores, label, score, typed.command)
+    with typed.in_these_words():
+        release = discreet.select(candidates, **values)
+    panel = selection_panel(release, chosen.lead_bound if with_gap else None)
+    show_answer(release, typed.command, panel=panel, as_json=as_json)
 
 
-def _file_or_typed(typed: list[str], label: str | None, score: str | None) -> dict[Label, Score]:
-    """The scores of a file, or those that were typed."""
-    if len(typed) > 1 or ("=" in typed[0] and label is None and score is None):
-        for option, given in (("--label", label), ("--score", score)):
-            if given is not None:
-                rule = "left out where scores are typed"
-                raise ParameterError(option, rule, given, owner=_SELECT)
-        return typed_scores(typed, _SELECT)
-    if label is None or score is None:
-        missing = "--label" if label is None else "--score"
-        raise ParameterError(missing, "given with a file of scores", Nothing(), owner=_SELECT)
-    return read_scores(typed[0], label=label, score=score, command=_SELECT)
-
-
-def _require_gap(mechanism: Mechanism) -> None:
+def _require_gap(mechanism: SelectionMechanism, command: str) -> None:
     try:
         mechanism.lead_bound(0, LEAD_FAILURE)
     except ParameterError:
         rule = (
             "one that has a gap, such as permute-and-flip or exponential, where --with-gap is given"
         )
-        raise ParameterError("--mechanism", rule, mechanism.name, owner=_SELECT) from None
+        raise ParameterError("--mechanism", rule, mechanism.name, owner=command) from None
 
 
-def probabilities(
-    scores: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME=SCORE", help="The candidates with their scores.", show_default=False
-        ),
-    ] = None,
-    *,
-    epsilon: Epsilon,
-    file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Read the scores from a file instead.")
-    ] = None,
+_KNOWN = parameters_of(discreet.top_k, elsewhere=helps_of(*_SELECT.values()))
+_UNKNOWN = parameters_of(discreet.top_k_unknown_domain, elsewhere=helps_of(*_SELECT.values()))
+_TOP_K = {
+    "k": Parameter(
+        name="k", kind=Whole(), default=MISSING, not_over_http="",
+        help="How many candidates to pick, at most.",
+    ),
+    **{name: replace(each, default=_KNOWN[name].default if name in _KNOWN else None)
+       for name, each in (_UNKNOWN | _KNOWN).items()},
+}  # fmt: skip
+
+
+@scores.command("top-k")
+@stated_command(f"{_GROUP} top-k", _TOP_K)
+def top_k(
+    typed: Typed,
+    file: DataFile,
     label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The file's column with the names.")
-    ] = None,
+        str, typer.Option(metavar="COLUMN", help="The column with the candidates' names.")
+    ],
     score: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The file's column with the scores.")
-    ] = None,
-    sensitivity: Sensitivity = None,
-    monotonic: Monotonic = False,
-    score_range: ScoreRangeOption = None,
-    mechanism: MechanismNameOrAll = "permute-and-flip",
-    objective: ObjectiveOption = "max",
-    acknowledge: Acknowledge = None,
+        str, typer.Option(metavar="COLUMN", help="The column with the candidates' scores.")
+    ],
+    unknown_domain: Annotated[
+        bool,
+        typer.Option(
+            "--unknown-domain",
+            help="The candidates come from the data themselves; the scores are numbers of people.",
+        ),
+    ] = False,
+    plot: AnswerPlotFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pick the best-scoring candidates of a file, in order, privately.
+
+    Each row is one candidate with its score. Every run is a new release; epsilon and delta
+    are what the whole list costs.
+
+    \b
+    Examples:
+      discreet scores top-k demo:votes --label name --score votes -k 2 \\
+          --epsilon 1 --sensitivity 1 --monotonic
+      discreet scores top-k demo:votes --label name --score votes -k 2 \\
+          --epsilon 1 --delta 1e-6 --unknown-domain --limit 100
+    """
+    note_uncharged()
+    command = typed.command
+    if plot is not None:
+        require_picture_file(plot, command)
+    taken = _UNKNOWN if unknown_domain else _KNOWN
+    for name in _TOP_K:
+        if name not in taken and name != "k" and typed.given(name):
+            rule = f"left out {'with' if unknown_domain else 'without'} --unknown-domain"
+            raise ParameterError(as_option(name), rule, typed.texts[name], owner=command)
+    values = {name: value for name, value in typed.values().items() if name in taken or name == "k"}
+    if unknown_domain and "delta" not in values:
+        hint = "Naming what only the data know is not possible with pure privacy; try 1e-6."
+        raise ParameterError(
+            "--delta", "given with --unknown-domain", Nothing(), hint, owner=command
+        )
+    k, limit = values["k"], values.pop("limit", None)
+    defaults = {name: each.default for name, each in taken.items() if name != "limit"}
+    of_list = defaults | values
+    # public mistakes are named before the data is touched
+    with working("Looking for the largest epsilon of each pick"), typed.in_these_words():
+        if unknown_domain:
+            # counts of people: docs/proofs/unknown-domain.md
+            request = ListRequest(**of_list, sensitivity=1, monotonic=True)
+            release_of: Callable[..., Release] = make_unknown(request, limit).release
+        else:
+            release_of = ListRequest(**of_list).make().release
+    candidates = read_scores(file, label=label, score=score, command=command, option="FILE")
+    with working("Drawing the list"), typed.in_these_words():
+        release = release_of(candidates)
+    panel = list_panel(release, k, known=not unknown_domain)
+    show_answer(release, command, panel=panel, plot=plot, title=f"Top {k}", as_json=as_json)
+
+
+@scores.command("probabilities")
+@stated_command(
+    f"{_GROUP} probabilities",
+    MECHANISM
+    | {
+        "mechanism": replace(
+            MECHANISM["mechanism"],
+            kind=Choice(words=(*MECHANISM["mechanism"].kind.words, _ALL), metavar="NAME"),  # type: ignore[attr-defined]
+        )
+    },
+)
+def probabilities(
+    typed: Typed,
+    scores: FileOrScores,
+    label: LabelOption = None,
+    score: ScoreOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how likely each candidate is, for made-up scores.
@@ -199,24 +242,17 @@ def probabilities(
 
     \b
     Examples:
-      discreet probabilities terrier=41 husky=38 corgi=12 \\
+      discreet scores probabilities terrier=41 husky=38 corgi=12 \\
           --epsilon 1 --sensitivity 1 --monotonic
-      discreet probabilities terrier=41 husky=38 corgi=12 \\
+      discreet scores probabilities terrier=41 husky=38 corgi=12 \\
           --epsilon 1 --sensitivity 1 --monotonic --mechanism all
     """
-    request = TypedMechanism(
-        command=_PROBABILITIES,
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
+    name = typed.texts["mechanism"]
     mechanisms = [
-        request.mechanism(name) for name in (_COMPARED if mechanism == "all" else (mechanism,))
+        mechanism_of(replace(typed, parts={**typed.parts, "mechanism": each}))
+        for each in (_COMPARED if name == _ALL else (name,))
     ]
-    candidates = _candidates(scores or [], file, label, score)
+    candidates = _file_or_typed(scores, label, score, typed.command)
     logs = [each.log_probabilities(candidates) for each in mechanisms]
     if as_json:
         print_json(_as_json(list(candidates), mechanisms, logs))
@@ -226,22 +262,21 @@ def probabilities(
         console.print(_REMINDER, style="yellow")
 
 
-def _candidates(
-    scores: Sequence[str], file: str | None, label: str | None, score: str | None
+def _file_or_typed(
+    typed: list[str], label: str | None, score: str | None, command: str
 ) -> dict[Label, Score]:
-    """The scores that were typed, or those of the file."""
-    if file is None:
+    """The scores of a file, or those that were typed."""
+    if len(typed) > 1 or ("=" in typed[0] and label is None and score is None):
         for option, given in (("--label", label), ("--score", score)):
             if given is not None:
-                raise ParameterError(option, "given only with --file", given, owner=_PROBABILITIES)
-        return typed_scores(scores, _PROBABILITIES)
-    if scores:
-        raise ParameterError(
-            "--file", "given without NAME=SCORE arguments", file, owner=_PROBABILITIES
-        )
+                raise ParameterError(
+                    option, "left out where scores are typed", given, owner=command
+                )
+        return typed_scores(typed, command)
     if label is None or score is None:
-        raise ParameterError("--file", "given with --label and --score", file, owner=_PROBABILITIES)
-    return read_scores(file, label=label, score=score, command=_PROBABILITIES, option="--file")
+        missing = "--label" if label is None else "--score"
+        raise ParameterError(missing, "given with a file of scores", Nothing(), owner=command)
+    return read_scores(typed[0], label=label, score=score, command=command)
 
 
 def typed_scores(pairs: Sequence[str], command: str) -> dict[Label, Score]:
@@ -249,8 +284,6 @@ def typed_scores(pairs: Sequence[str], command: str) -> dict[Label, Score]:
     may be real scores.
     """
     whose = f"The NAME=SCORE arguments of {command}"
-    if not pairs:
-        raise ScoresError(f"{whose} must be given, or a --file. Got neither.")
     candidates: dict[Label, Score] = {}
     for position, text in enumerate(pairs, start=1):
         name, equals, score = text.rpartition("=")
@@ -266,7 +299,7 @@ def typed_scores(pairs: Sequence[str], command: str) -> dict[Label, Score]:
 
 def distribution_table(
     candidates: dict[Label, Score],
-    mechanisms: Sequence[Mechanism],
+    mechanisms: Sequence[SelectionMechanism],
     logs: Sequence[NDArray[np.float64]],
 ) -> Table:
     """A table of the candidates in their order, with a line for each mechanism, so that
@@ -286,9 +319,11 @@ def distribution_table(
 
 
 def _as_json(
-    labels: list[Label], mechanisms: Sequence[Mechanism], logs: Sequence[NDArray[np.float64]]
+    labels: list[Label],
+    mechanisms: Sequence[SelectionMechanism],
+    logs: Sequence[NDArray[np.float64]],
 ) -> str:
-    distributions = [
+    distributions: list[dict[str, Any]] = [
         {
             "mechanism": mechanism.name,
             "loss": mechanism.privacy_loss().to_dict(),

@@ -1,43 +1,54 @@
-"""The options `--candidates` and `--prices`: public lists, typed or from a file."""
+"""Files that are named in a shell: bundled ones, pipes, and lists of public labels."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import os
-from collections.abc import Iterator
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import date
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
-
-import typer
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from discreet import ParameterError
 from discreet.cli.options import parse_number
-from discreet.cli.stories import BUNDLED, unbundled
-from discreet.tables.files import ending_of
+from discreet.tables.files import SHEETS, ending_of
+from discreet.tables.table import column_hint
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-CandidatesOrNone = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LIST|FILE",
-        help=(
-            "With --column, the public candidates: a,b,c or a file with one on each line, or a CSV "
-            "file with one column."
-        ),
-    ),
-]
+BUNDLED = {
+    "demo:answers": "answers.csv",
+    "demo:articles": "articles.txt",
+    "demo:mascot": "mascot.csv",
+    "demo:reads": "reads.csv.gz",
+    "demo:reports": "reports.csv",
+    "demo:visits": "visits.csv",
+    "demo:votes": "votes.csv",
+}
+"""The files in the package, by the names that can be typed for them."""
 
+
+@contextmanager
+def unbundled(path: str) -> Iterator[str]:
+    """The path of the bundled file that a name stands for; any other path is kept."""
+    if path not in BUNDLED:
+        yield path
+        return
+    with as_file(files("discreet.cli.data") / BUNDLED[path]) as file:
+        yield str(file)
+
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+"""The endings of the files that can be read."""
 _TABLES = {".csv": ",", ".tsv": "\t"}
-_ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
-MOST_PRICES = 2_000
-"""The largest number of prices. Each is a part of one expression; more would take many
-seconds.
-"""
+_LISTS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
 
 
 def typed_candidates(text: str, command: str, option: str = "--candidates") -> list[str]:
@@ -49,7 +60,7 @@ def typed_candidates(text: str, command: str, option: str = "--candidates") -> l
     if (
         text.startswith("@")
         or os.path.isfile(text)
-        or ("," not in text and (ending_of(text) in _ENDINGS or os.sep in text))
+        or ("," not in text and (ending_of(text) in _LISTS or os.sep in text))
     ):
         return _from_file(path, text, command, option)
     try:
@@ -134,38 +145,6 @@ def as_the_column(
     return values
 
 
-def read_prices(text: str, command: str) -> list[int | float]:
-    """Read prices, from a list 1,2,5 or a range 1:10:0.5 that includes both ends.
-
-    >>> read_prices("1,2.5", "discreet"), read_prices("0.1:0.3:0.1", "discreet")
-    ([1, 2.5], [0.1, 0.2, 0.3])
-    """
-    parts = text.split(":") if ":" in text else text.split(",")
-    numbers = [
-        None if (number := parse_number(part)) is None else Fraction(number) for part in parts
-    ]
-    rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
-    exact = [number for number in numbers if number is not None]
-    if len(exact) < len(parts) or (":" in text and len(parts) != 3):
-        raise ParameterError("--prices", rule, text, owner=command)
-    if ":" in text:
-        low, high, step = exact
-        if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
-            hint = (
-                f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} "
-                "prices."
-            )
-            raise ParameterError("--prices", rule, text, hint, owner=command)
-        exact = [low + place * step for place in range(int((high - low) / step) + 1)]
-    if len(exact) > MOST_PRICES:
-        raise ParameterError("--prices", f"at most {MOST_PRICES:,}", text, owner=command)
-    if any(number <= 0 for number in exact):
-        raise ParameterError("--prices", "greater than 0, each of them", text, owner=command)
-    if len(set(exact)) < len(exact):
-        raise ParameterError("--prices", "all different", text, owner=command)
-    return [number.numerator if number.denominator == 1 else float(number) for number in exact]
-
-
 def _plain(number: Any) -> int | float | None:
     return number if number is None or isinstance(number, int) else float(number)
 
@@ -175,3 +154,64 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+@contextmanager
+def local_file(file: str, command: str, option: str) -> Iterator[str]:
+    """The path of a plain file, or of a bundled one. Standard input and pipes are copied to
+    a file first, because it is read more than once.
+    """
+    if file in BUNDLED:
+        with unbundled(file) as path:
+            yield path
+        return
+    if file != "-":
+        _require_file(file, command, option)
+        if os.path.isfile(file):
+            yield file
+            return
+    # readable by this user only, and removed at the end
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        path = os.path.join(folder, "standard-input.csv")
+        with open(path, "wb") as copy, _opened(file) as source:
+            shutil.copyfileobj(source, copy)
+        yield path
+
+
+def _require_file(file: str, command: str, option: str) -> None:
+    # a device such as /dev/zero has no end, and a socket cannot be read as a file
+    if not os.path.isfile(file) and not _is_pipe(file):
+        hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        if os.path.isdir(file):
+            hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+        raise ParameterError(
+            option, "an existing file, or - for standard input", file, hint, owner=command
+        )
+    if os.path.isfile(file) and ending_of(file) not in ENDINGS:
+        rule = f"a file whose name ends in one of {', '.join(ENDINGS)}"
+        hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
+        raise ParameterError(option, rule, file, hint, owner=command)
+    if not os.access(file, os.R_OK):
+        raise ParameterError(option, "a file that you may read", file, owner=command)
+
+
+def _is_pipe(file: str) -> bool:
+    return os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(file, "rb") as source:
+            yield source
+
+
+def require_column(
+    column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
+) -> None:
+    """Refuse a column that is not there, with a hint if it seems to be misspelt."""
+    if column not in columns:
+        hint = column_hint(column, columns, advice)
+        raise ParameterError(option, f"a column of {name}", column, hint, owner=command)

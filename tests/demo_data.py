@@ -2,7 +2,7 @@
 anew.
 
 The table of scores has one row for each candidate and holds scores, not people: that is
-what `discreet select` reads. The table of article reads says who read what, and when.
+what `discreet scores select` reads. The table of article reads says who read what, and when.
 Articles are read as articles are: a few by almost everybody, most by hardly anybody
 (Zipf's law), and people of one role prefer some subjects. A reader may open an article
 again, so some rows come twice.
@@ -17,7 +17,10 @@ import io
 import itertools
 import math
 import random
+from importlib.resources import files
 from pathlib import Path
+
+from discreet.cli.stories import ARTICLES, READS
 
 _NAMES = """
 Epsilon Biscuit Noodle Pixel Waffles Delta Pepper Maple Ziggy Bandit Cookie Juno Moose Olive
@@ -102,7 +105,6 @@ def text(name: str) -> str:
     return written.getvalue()
 
 
-READS, ARTICLES = "reads.csv.gz", "articles.txt"
 """The table of reads, and the public list of all articles."""
 
 COLUMNS = ["reader", "article", "role", "region", "day"]
@@ -229,7 +231,7 @@ def _shuffled(items: list[tuple[str, str]], chance: random.Random) -> list[tuple
 
 
 if __name__ == "__main__":
-    folder = Path(__file__).parent
+    folder = Path(str(files("discreet.cli.data")))
     for file in TABLES:
         (folder / file).write_text(text(file), encoding="utf-8")
     (folder / ARTICLES).write_text(articles_text(), encoding="utf-8")

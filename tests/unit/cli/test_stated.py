@@ -1,0 +1,165 @@
+"""Options are derived from what Python states: once for all commands."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from discreet import Release
+from discreet.cli.application import COMMANDS, LateCommand, joined
+from discreet.questions import QUESTIONS
+from discreet.questions.kinds import Exact, Flag, Whole
+
+VISITS = "patient,ward,age\n" + "".join(
+    f"{who},{'ABC'[who % 3]},{who % 90}\n" for who in range(300)
+)
+WHO = ("--person", "patient", "--epsilon", "1")
+ASKED = {name: each for name, each in QUESTIONS.items() if name != "select"}
+
+
+@pytest.fixture(autouse=True)
+def visits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.csv").write_text(VISITS)
+
+
+def words_of(name):
+    """What is typed for a question: `fit linear`."""
+    return name.replace("fit_", "fit ").replace("_", "-").split()
+
+
+def command_of(name):
+    """The command of a question."""
+    first, *rest = words_of(name)
+    command = LateCommand(first, *COMMANDS[first]).command
+    return command.commands[rest[0]] if rest else command
+
+
+def test_every_parameter_of_every_question_is_an_option_with_its_help():
+    for name, asked in ASKED.items():
+        options = {each.name: each for each in command_of(name).params}
+        for each in asked.parameters:
+            option = options[each.name]
+            assert f"--{each.name.replace('_', '-')}" in option.opts
+            needed = each.required or (asked.needs_candidates and each.name == "candidates")
+            assert option.required == needed
+            # other parameters are spelled as options
+            start = re.split(r"[{`]", each.help)[0]
+            assert option.help.startswith(start), (name, each.name)
+        assert "select" not in COMMANDS, "a score is a function"
+
+
+NUMBERS = [
+    (name, each.name)
+    for name, asked in ASKED.items()
+    for each in asked.parameters
+    if isinstance(each.kind, (Exact, Whole))
+]
+
+
+def needed(name, without):
+    """Words for all parameters that a question requires, but one."""
+    given = {
+        "column": "age", "columns": "age,ward", "epsilon": "1", "k": "1", "q": "0.5", "norm": "1",
+        "prices": "1,2", "target": "age", "label": "ward", "bounds": "0,9", "radius": "1",
+        "classes": "A,B", "candidates": "1,2", "step": "1",
+    }  # fmt: skip
+    required = [each.name for each in ASKED[name].parameters if each.required]
+    required += ["candidates"] * ASKED[name].needs_candidates
+    typed = [(f"--{each}", given[each]) for each in required if each != without]
+    return [word for pair in typed for word in pair]
+
+
+@pytest.mark.parametrize(("name", "parameter"), NUMBERS, ids="-".join)
+def test_a_refusal_names_the_option_and_what_was_typed(shell, name, parameter):
+    words = (*words_of(name), "visits.csv", *needed(name, parameter), "--one-row")
+    option = f"--{parameter.replace('_', '-')}"
+    outcome = shell(*words, option, "much")
+    shown = "-k" if parameter == "k" else option
+    command = f"discreet {' '.join(words_of(name))}"
+    outcome.refused(f"The '{shown}' parameter of {command} must be", "Got 'much'.")
+
+
+def test_flags_are_false_unless_they_are_typed():
+    for name, asked in ASKED.items():
+        options = {each.name: each for each in command_of(name).params}
+        for each in asked.parameters:
+            if isinstance(each.kind, Flag):
+                assert options[each.name].is_flag
+
+
+def test_the_groups_of_commands_have_one_grammar(shell):
+    for group in ("fit", "ledger", "scores"):
+        shown = shell(group, "--help")
+        assert shown.code == 0
+        assert "Commands:" in shown.out
+
+
+class TestLists:
+    """An option that takes a list may be repeated, and adds to it."""
+
+    def test_labels(self, shell):
+        parts = ("--candidates", "A", "--candidates", "B,C")
+        whole = ("--candidates", "A,B,C")
+        asked = ("mode", "visits.csv", "--column", "ward", *WHO, "--json")
+        first, second = (
+            json.loads(shell(*asked, *typed).out)["candidates"] for typed in (parts, whole)
+        )
+        assert first == second == 3
+
+    def test_groups(self, shell):
+        asked = ("mode", "visits.csv", "--column", "age", *WHO, "--candidates", "1,2", "--json")
+        groups = ("--by", "ward", "--groups", "A", "--groups", "B")
+        assert list(Release.from_json(shell(*asked, *groups).out).value) == ["A", "B"]
+
+    def test_shares_columns_and_prices(self, shell):
+        asked = ("quantiles", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
+        shares = ("--q", "0.25", "--q", "0.5,0.75", "--bounds", "0", "90", "--step", "1")
+        assert len(json.loads(shell(*asked, *shares).out)["value"]) == 3
+        asked = ("best-price", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
+        prices = ("--prices", "10", "--prices", "20,30")
+        assert json.loads(shell(*asked, *prices).out)["candidates"] == 3
+
+
+class TestPairs:
+    """An option that takes two values takes them with a comma, or one after the other."""
+
+    @pytest.mark.parametrize("bounds", [("--bounds", "-60", "300"), ("--bounds=-60,300",)])
+    def test_bounds(self, shell, bounds):
+        asked = ("quantile", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
+        outcome = shell(*asked, "--q", "0.5", *bounds, "--step", "1")
+        assert json.loads(outcome.out)["candidates"] == 361
+
+    @pytest.mark.parametrize("bounds", [["0", "90", "--bounds", "-1", "9"], ["0,90;-1,9"]])
+    def test_every_pair_of_several(self, shell, bounds, tmp_path):
+        (tmp_path / "two.csv").write_text("a,b\n" + "1,2\n" * 50)
+        asked = ("fit", "deepest", "two.csv", "--columns", "a,b", "--one-row", "--epsilon", "1")
+        outcome = shell(*asked, "--bounds", *bounds, "--step", "1", "--json")
+        assert len(json.loads(outcome.out)["value"]) == 2, outcome.err
+
+    def test_two_labels(self):
+        words = ["--classes", "no", "yes", "--norm", "1"]
+        assert joined(words, ["--classes"]) == ["--classes=no,yes", "--norm", "1"]
+        for kept in (["--classes", "no,yes", "x.csv"], ["--classes", "no", "--norm", "1"]):
+            assert joined(kept, ["--classes"]) == kept
+
+
+def test_k_has_a_long_form(shell):
+    asked = ("top-k", "visits.csv", "--column", "ward", *WHO, "--candidates", "A,B,C", "--json")
+    assert len(json.loads(shell(*asked, "--k", "2").out)["value"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("moed", "visits.csv"), "'mode'"),
+        (("fit", "subspce"), "'subspace'"),
+        (("mode", "visits.csv", "--colunm", "ward"), "'--column'"),
+        (("mode", "visits.csv", "--column", "wards", *WHO, "--candidates", "A"), "'ward'"),
+        (("ledger", "opn"), "'open'"),
+    ],
+)
+def test_near_misses(shell, words, meant):
+    shell(*words).refused("id you mean", meant)
