@@ -85,17 +85,19 @@ class ParameterError(DiscreetError, ValueError):
 
     def at(self, owner: str, parameters: Collection[str]) -> ParameterError:
         """The same complaint as the caller of `owner` has to hear it, who knows only
-        its parameters: a hint that recommends another one is left out.
+        its parameters and how a table is opened: a hint that recommends another one is
+        left out.
         """
         if self.name not in parameters:
             return self
         recommended = _RECOMMENDED.findall(self.hint)
-        hint = self.hint if set(recommended) <= set(parameters) else ""
+        hint = self.hint if set(recommended) <= {*parameters, *_OF_TABLES} else ""
         return type(self)(owner, self.name, self.rule, self.got, hint)
 
 
 # as in acknowledge='...'
 _RECOMMENDED = re.compile(r"\b([a-z_]+)=")
+_OF_TABLES = ("decimal", "numbers_in_text")
 
 
 class ParameterTypeError(ParameterError, TypeError):

@@ -119,7 +119,13 @@ QUESTIONS = [
 def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
     source = make(tmp_path)
     name = "votes" if make is duckdb_file else None
-    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name=name)
+    session = Session(
+        source,
+        unit=Person("person"),
+        budget=ApproxDP(3, 1e-5),
+        table_name=name,
+        numbers_in_text=True,
+    )
     before = session.remaining()
     for question in QUESTIONS[:-1] if name else QUESTIONS:  # a public table has no name in a file
         with pytest.raises(
@@ -205,10 +211,10 @@ def test_a_locked_table_is_refused_before_anything_is_paid(engine):
     source = _postgres(
         "votes_locked", "text collate no_case_locked", NO_CASE.replace("no_case", "no_case_locked")
     )
-    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), numbers_in_text=True)
     before, connection = session.remaining(), source.get_backend().con
     plain = _postgres("votes_plain_locked", "text")
-    other = Session(plain, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    other = Session(plain, unit=Person("person"), budget=ApproxDP(3, 1e-5), numbers_in_text=True)
     with _another_connection() as locking, locking.cursor() as cursor:
         cursor.execute("lock table votes_locked, votes_plain_locked in access exclusive mode")
         connection.execute("set lock_timeout = 1")
@@ -299,5 +305,5 @@ REMEDIES = [
 
 @pytest.mark.parametrize("make", REMEDIES)
 def test_what_the_hint_says_helps(make, tmp_path):
-    session = Session(make(tmp_path), unit=Person("person"), budget=PureDP(3))
+    session = Session(make(tmp_path), unit=Person("person"), budget=PureDP(3), numbers_in_text=True)
     assert session.mode("item", candidates=["Ada", "Bob"], epsilon=1).candidates == 2

@@ -53,6 +53,7 @@ from discreet.cli.table_options import (
     Fresh,
     LedgerAddress,
     Multiline,
+    NumbersInText,
     Opened,
     PersonColumn,
     Separator,
@@ -66,7 +67,7 @@ from discreet.cli.table_options import (
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
 from discreet.questions import Question, parse_condition
-from discreet.tables.table import HEADER_ADVICE
+from discreet.tables.table import HEADER_ADVICE, SAY_HOW
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -130,6 +131,7 @@ class TypedQuestion:
     encoding: Encoding = None
     multiline: Multiline = False
     decimal: DecimalMark = None
+    numbers_in_text: NumbersInText = False
     time_limit: TimeLimit = None
     ledger: LedgerAddress = None
     dataset: DatasetOption = None
@@ -240,6 +242,7 @@ class TypedQuestion:
                     unit=unit,
                     table_name=table.table_name,
                     time_limit=limit,
+                    numbers_in_text=self.numbers_in_text or table.numbers_in_text,
                     **payment,
                 )
                 scan.watch(session)
@@ -301,6 +304,7 @@ class TypedQuestion:
             self.table_name,
             self.command,
             asked=asked,
+            person=self.person,
             options=self._file_options(),
         )
 
@@ -351,7 +355,8 @@ class TypedQuestion:
             rule = error.rule.partition(" the columns ")
             hint = "" if error.name == "epsilon" else error.hint
             # what was typed as a condition is quoted in its hint
-            hint = hint if error.name == "where" else in_options(hint)
+            quotes = error.name == "where" and not hint.startswith(SAY_HOW)
+            hint = hint if quotes else in_options(hint)
             told = f"{rule[0]} the table's columns" if rule[1] else quoted_options(error.rule)
             raise ParameterError(
                 self.command, option, told, Nothing() if got is None else got, hint

@@ -452,8 +452,8 @@ def as_option(name: str) -> str:
 
 
 # as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
-_OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|True\b)?")
+_OF_A_FILE = re.compile(r"(?:CsvFile\(path|Session\(table), ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 
 
@@ -464,6 +464,8 @@ def in_options(hint: str) -> str:
     'Say --rule max or --items-per-person.'
     >>> in_options("For another one: CsvFile(path, encoding='latin-1').")
     'For another one: --encoding latin-1.'
+    >>> in_options("Say numbers_in_text=True, or decimal=','.")
+    'Say --numbers-in-text, or --decimal ,.'
     >>> in_options("See Ledger.open.")
     'See discreet ledger open.'
     """

@@ -26,7 +26,7 @@ from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
 from discreet.tables.opening import open_table
-from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
+from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark, without_nobody
 from discreet.versions import require, require_version
 
 if TYPE_CHECKING:
@@ -170,7 +170,17 @@ DecimalMark = Annotated[
     typer.Option(
         "--decimal",
         metavar="CHARACTER",
-        help="What is between the whole part of a number and the rest in a CSV file: . or ,",
+        help=(
+            "How numbers are written in a CSV file: what is between the whole part and the rest, . "
+            "or , There is no default, as every cell is text."
+        ),
+    ),
+]
+NumbersInText = Annotated[
+    bool,
+    typer.Option(
+        "--numbers-in-text",
+        help="Text such as 44.5 counts as a number. For other tables than CSV files.",
     ),
 ]
 Multiline = Annotated[
@@ -234,6 +244,8 @@ class FileOptions:
 
 
 _AS_IT_IS = FileOptions()
+_USUAL = ("decimal", ".")
+"""An option that changes no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +255,7 @@ class Opened:
     source: Any
     columns: Columns
     table_name: str | None = None
+    numbers_in_text: bool = False
 
 
 @contextmanager
@@ -253,11 +266,13 @@ def opened(
     command: str,
     *,
     asked: Sequence[str] = (),
+    person: str | None = None,
     options: FileOptions = _AS_IT_IS,
 ) -> Iterator[Opened]:
     """Open a table, for as long as it takes to ask.
 
     asked: the columns that the question is about.
+    person: the one that says whose row it is.
     options: how a CSV file is written.
     """
     if engine not in ("duckdb", "spark") or _scheme(path) in _SERVERS:
@@ -269,13 +284,15 @@ def opened(
     elif engine == "duckdb":
         with unbundled(path) as named, _local(named, name, command) as file:
             source = options.source(file, command)
-            yield Opened(source, _columns(source, path, command, name), name)
+            # the numbers of ours are written with a point
+            ours = path in BUNDLED and options.decimal is None
+            yield Opened(source, _columns(source, path, command, name), name, ours)
     elif name is not None:
         raise ParameterError(
             command, "--table", "left out with --engine, where TABLE is the name", name
         )
     elif engine == "spark":
-        yield _on_spark(path, command, asked, options)
+        yield _on_spark(path, command, asked, person, options)
     elif _scheme(engine) in _SERVERS:
         yield _on_server(engine, path, command, "--engine")
     else:
@@ -294,7 +311,8 @@ def label_of(
     >>> label_of("x.duckdb", "duckdb", "a"), label_of("postgresql://db/shop", "duckdb", "reads")
     (None, 'postgresql://db/shop 2e7dcafe reads')
     """
-    read_as = "".join(f" {word}={value!r}" for word, value in options.words().items())
+    words = {word: said for word, said in options.words().items() if (word, said) != _USUAL}
+    read_as = "".join(f" {word}={value!r}" for word, value in words.items())
     if path in BUNDLED:
         return path + read_as
     if _scheme(path) in _SERVERS:
@@ -366,7 +384,9 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
     raise ParameterError(command, "TABLE", rule, public_url(path), hint)
 
 
-def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOptions) -> Opened:
+def _on_spark(
+    path: str, command: str, asked: Sequence[str], person: str | None, options: FileOptions
+) -> Opened:
     """A data frame of the Spark session that is running, or of a new one on this machine."""
     ending = ending_of(path)
     source = options.source(path, command)
@@ -374,14 +394,14 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         raise ParameterError(
             command, "--engine", "duckdb for files with --multiline or --encoding", "spark"
         )
-    if isinstance(source, CsvFile) and source.decimal != ".":
+    if isinstance(source, CsvFile) and source.form.decimal != ".":
         raise ParameterError(command, "--engine", "duckdb for files with --decimal", "spark")
     spark = _spark()
     try:
         if isinstance(source, CsvFile):
-            native = read_csv_on_spark(spark, path, source.form)
+            native = _of_persons(read_csv_on_spark(spark, path, source.form), person)
         elif ending in LINES:
-            native = read_json_on_spark(spark, path, asked)
+            native = _of_persons(read_json_on_spark(spark, path, asked), person)
         elif ending == ".parquet":
             native = spark.read.parquet(path)
         else:
@@ -395,9 +415,15 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         hint = f"Spark says: {type(error).__name__}."
     else:
         if native is not None:
-            return Opened(native, _columns(native, path, command))
+            said = isinstance(source, CsvFile) and source.decimal is not None
+            return Opened(native, _columns(native, path, command), numbers_in_text=said)
         hint = "No table of Spark's catalog has this name."
     raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
+
+
+def _of_persons(rows: Any, person: str | None) -> Any:
+    """The rows of a text file on Spark that belong to somebody."""
+    return rows if person not in rows.columns else without_nobody(rows, str(person))
 
 
 def _spark() -> Any:

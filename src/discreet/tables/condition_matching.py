@@ -259,6 +259,10 @@ class _Matcher:
         if isinstance(value, (Fraction, date)):
             self._require_patterns(column)
         if isinstance(value, Fraction):
+            if column not in self._table.numbers_in_text:
+                rule = "text in quotes, or a number where text is said to have numbers,"
+                hint = f"{self._table.numbers_hint} Or compare it with text: '{value}' in quotes."
+                self._refuse(rule, column, value, hint)
             return _signed(cell_number(self._table, column), sign, float(value))
         text = self._cell_text(column)
         if isinstance(value, bool):
@@ -316,9 +320,10 @@ class _Matcher:
             self._refuse("a day or a time such as '2025-03-01 09:30'", column, value)
         return moment
 
-    def _refuse(self, rule: str, column: str, got: object) -> NoReturn:
+    def _refuse(self, rule: str, column: str, got: object, hint: str = "") -> NoReturn:
         named = got if isinstance(got, (str, bool)) else str(got)
-        raise ParameterError(self._owner, "where", f"{rule} for the column {column!r}", named)
+        said = f"{rule} for the column {column!r}"
+        raise ParameterError(self._owner, "where", said, named, hint)
 
 
 def _signed(cell: nw.Expr, sign: Sign, value: object) -> nw.Expr:

@@ -64,8 +64,9 @@ class CsvFile:
     encoding: "utf-8", "latin-1", "cp1252" or "utf-16".
     quoted: whether quotes stand around cells. If not, a quote is a character like
         others, which is quicker to read.
-    decimal: what is between the whole part of a number and the rest, "." or ",". Cells
-        that are not numbers count as empty: with a comma that is "1.5" and "1.234,5", too.
+    decimal: what is between the whole part of a number and the rest, "." or ",". All cells
+        are text, so a question about numbers is refused until this is said. Cells that are
+        not numbers count as empty: with a comma that is "1.5" and "1.234,5", too.
     multiline: whether a cell in quotes may have line breaks.
 
     Privacy: each line is read by itself, so a row can do nothing to others, whatever is
@@ -83,7 +84,7 @@ class CsvFile:
     encoding: str = "utf-8"
     multiline: bool = False
     quoted: bool = True
-    decimal: str = "."
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, Path)):
@@ -95,7 +96,7 @@ class CsvFile:
             raise ParameterError(
                 "CsvFile", "encoding", f"one of {', '.join(ENCODINGS)}", self.encoding
             )
-        if self.decimal not in DECIMALS:
+        if self.decimal is not None and self.decimal not in DECIMALS:
             raise ParameterError("CsvFile", "decimal", 'a point "." or a comma ","', self.decimal)
         for name in ("multiline", "quoted"):
             if not isinstance(getattr(self, name), bool):
@@ -109,7 +110,7 @@ class CsvFile:
         tabs = self.separator is None and ending_of(str(self.path)) == ".tsv"
         separator = "\t" if tabs else self.separator
         encoding = read_encoding(self.encoding) or "utf-8"
-        return Format(separator, encoding, self.multiline, self.quoted, self.decimal)
+        return Format(separator, encoding, self.multiline, self.quoted, self.decimal or ".")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,14 @@ from discreet.tables.data_frames import (
     unread_columns,
     without_rows,
 )
-from discreet.tables.delimited import HeaderError, columns_of, read_delimited, read_headers
+from discreet.tables.delimited import (
+    HeaderError,
+    Headers,
+    columns_of,
+    read_delimited,
+    read_headers,
+    with_mended_files,
+)
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.engine import Plans
 from discreet.tables.files import (
@@ -55,8 +62,9 @@ from discreet.tables.files import (
 )
 from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
+from discreet.tables.lines import mended
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
-from discreet.tables.table import TURN, Table, as_frame, require_foreign
+from discreet.tables.table import TURN, EveryName, Table, as_frame, require_foreign
 from discreet.tables.valid_cells import castable_relation, far_columns, with_valid_cells
 from discreet.versions import require, require_makers
 
@@ -67,13 +75,6 @@ if TYPE_CHECKING:
 _LAZY = ("DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
 _COLUMNS = "Hand over a query that renames or leaves out the others, or casts them."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
-
-
-class _Anything(set[str]):
-    """The set of all texts."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
 
 
 def open_table(
@@ -202,7 +203,7 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
 
     opened = _of_relation(loader(frozenset()).to_native(), connection)
     # Arrow knows no collations
-    return replace(opened, plain=_Anything(), mixed=mixed, index=index, loader=loader)
+    return replace(opened, plain=EveryName(), mixed=mixed, index=index, loader=loader)
 
 
 def _of_polars(
@@ -231,7 +232,7 @@ def _of_polars(
 
     opened = _of_relation(as_relation(empty, connection, owner), connection)
     schema = {**known, **opened.schema}
-    return replace(opened, schema=schema, plain=_Anything(), loader=loader, unread=unread)
+    return replace(opened, schema=schema, plain=EveryName(), loader=loader, unread=unread)
 
 
 def _open_file(
@@ -338,7 +339,7 @@ def _read(
 
     opened = _of_relation(castable_relation(read_parquet(connection, files)), connection)
     # Parquet knows no collations
-    opened = replace(opened, plain=_Anything())
+    opened = replace(opened, plain=EveryName())
     if shared is None or not closed:
         return replace(opened, is_unchanged=watch_columns(files, columns))
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
@@ -374,19 +375,29 @@ def _of_delimited(
     files = found_files(connection, str(file.path))
     headers = read_headers(files, file.form)
 
-    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+    def read_from(headers: Headers, columns: Sequence[str]) -> nw.LazyFrame[Any]:
         rows = as_frame(read_delimited(connection, headers, file.form, columns))
         return rows if home is connection else _moved(rows, home)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        return read_from(headers, columns)
+
+    def mend(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any] | None:
+        found = with_mended_files(headers)
+        return None if found == headers else read_from(found, columns)
 
     schema = dict.fromkeys(columns_of(headers), nw.String())
     table = Table(
         read((), ()),
         schema,
         home,
-        plain=_Anything(),
+        plain=EveryName(),
         headed=True,
         reader=read,
-        decimal=file.decimal,
+        # what is in another encoding was mended when it was copied
+        mender=mend if file.form.encoding == "utf-8" else None,
+        decimal=file.form.decimal,
+        numbers_in_text=frozenset() if file.decimal is None else EveryName(),
     )
     if home is not connection or file.form.encoding != "utf-8":
         # its rows are in memory, or in a copy of ours
@@ -408,11 +419,19 @@ def _of_lines(
     """
     import narwhals as nw
 
-    patterns = [escape(file) for file in files]
-
-    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+    def read_from(
+        files: Sequence[str], columns: Sequence[str], lists: Sequence[str]
+    ) -> nw.LazyFrame[Any]:
+        patterns = [escape(file) for file in files]
         rows = as_frame(read_objects(connection, patterns, columns, lists))
         return rows if home is connection else _moved(rows, home)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        return read_from(files, columns, lists)
+
+    def mend(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any] | None:
+        found = [mended(file) for file in files]
+        return None if found == list(files) else read_from(found, columns, lists)
 
     # they have no columns, but have to be there
     same = watch_columns(files, lambda: None)
@@ -423,8 +442,9 @@ def _of_lines(
         frame,
         schema,
         home,
-        plain=_Anything(),
+        plain=EveryName(),
         reader=read,
+        mender=mend,
         declared=declared,
         is_unchanged=same,
     )

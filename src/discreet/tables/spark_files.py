@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.tables.canonical_text import MOST_ZEROS
 from discreet.tables.delimited import Format, HeaderError, names_in
-from discreet.tables.lines import LONGEST
+from discreet.tables.lines import LONGEST, NO_TEXT
 
 _LINE, _DOCUMENT = "discreet_line", "discreet_document"
 # Numbers are turned into texts that begin so, because Spark would pass them through a float.
@@ -61,10 +61,15 @@ def _lines(spark: Any, path: str) -> Any:
     """The lines of files: a line feed or a carriage return ends one, and so does the
     character 0.
     """
-    lines = spark.read.text(path).selectExpr(f"substring_index(value, char(0), 1) as {_LINE}")
-    return lines.where(
-        f"is_valid_utf8({_LINE}) and {_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}"
+    lines = spark.read.text(path).selectExpr(
+        f"substring_index(make_valid_utf8(value), char(0), 1) as {_LINE}"
     )
+    return lines.where(f"{_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}")
+
+
+def without_nobody(frame: Any, person: str) -> Any:
+    """Return a data frame of a file without the rows whose person is no text."""
+    return frame.where(f"not coalesce(contains({_name(person)}, {_text(NO_TEXT)}), false)")
 
 
 def _decoded(first: bytes) -> str:

@@ -532,14 +532,14 @@ class TestDecimalCommas:
         session = self.session(tmp_path, cells, decimal=",")
         assert self.median(session) == 44.45
         assert self.median(session, where="kg > 58.5") == 60
-        assert self.median(self.session(tmp_path, cells)) in (9, 58, 60)
+        assert self.median(self.session(tmp_path, cells, decimal=".")) in (9, 58, 60)
 
     def test_what_is_no_number_counts_as_empty(self, tmp_path):
         odd = ["1.5", "1.234,5", "1,2,3", ",5", "5,", "", "x"] * 9
         session = self.session(tmp_path, [*odd, "44,45"], decimal=",")
         assert self.median(session) == 44.45
 
-    @pytest.mark.parametrize("decimal", ["", ";", "..", None, 0])
+    @pytest.mark.parametrize("decimal", ["", ";", "..", 0])
     def test_other_marks_are_refused(self, decimal):
         with pytest.raises(ParameterError, match="'decimal' parameter of CsvFile must be a point"):
             CsvFile("a.csv", decimal=decimal)
