@@ -207,6 +207,7 @@ class Session:
             room=budget.room(),
             questions=len(self._runner.history),
             columns=self.columns,
+            decimal=self._runner.table.decimal,
         )
 
     def remaining(self) -> Amount:

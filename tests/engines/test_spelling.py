@@ -184,7 +184,11 @@ def test_so_is_one_of_what_is_in_lists(make, tmp_path):
 def test_what_could_not_be_asked_is_refused_and_asked_again(tmp_path, monkeypatch):
     """An engine that is gone for a moment says nothing of its columns."""
     session = Session(
-        duckdb_file(tmp_path), unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name="votes"
+        duckdb_file(tmp_path),
+        unit=Person("person"),
+        budget=ApproxDP(3, 1e-5),
+        table_name="votes",
+        numbers_in_text=True,
     )
     before = session.remaining()
     with monkeypatch.context() as gone:

@@ -28,13 +28,17 @@ from discreet.cli.stories import BUNDLED, unbundled
 from discreet.errors import OutdatedLibraryError, ScoresError
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
-from discreet.tables.files import SHEETS, CsvFile, ending_of
+from discreet.tables.files import OF_SQLITE, SHEETS, SQLITE, CsvFile, ending_of
 from discreet.tables.table import column_hint
 
 if TYPE_CHECKING:
     import duckdb
 
 _PARQUET = "read_parquet(?, hive_partitioning=false)"
+FROM_SQLITE = (
+    f"{OF_SQLITE}. Save the table as CSV first: "
+    "sqlite3 -header -csv FILE 'select * from TABLE' > table.csv"
+)
 _JSON = "read_json_objects(?, format='auto')"
 _WHOLE = (
     "TINYINT",
@@ -243,6 +247,7 @@ def _require_file(file: str, command: str, option: str) -> None:
     if os.path.isfile(file) and ending_of(file) not in READERS:
         rule = f"a file whose name ends in one of {', '.join(READERS)}"
         hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
+        hint = FROM_SQLITE if ending_of(file) in SQLITE else hint
         raise ParameterError(command, option, rule, file, hint)
     if not os.access(file, os.R_OK):
         raise ParameterError(command, option, "a file that you may read", file)

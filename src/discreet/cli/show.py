@@ -238,6 +238,8 @@ def add_cost(
         table.add_row("people", release.counts.told_total)
     for name, value in about:
         table.add_row(name, label_text(value))
+    for name, rule in release.reading.items():
+        table.add_row(name, rule)
     if told is not None:
         table.add_row("accuracy", Text(told.sentence))
     table.add_row("promise", Text(promise(release.loss, who)))

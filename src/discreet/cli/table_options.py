@@ -20,13 +20,13 @@ import typer
 
 from discreet import CsvFile, MissingExtraError, ParameterError
 from discreet.cli.options import Nothing, in_options
-from discreet.cli.scores_file import local_file
+from discreet.cli.scores_file import FROM_SQLITE, local_file
 from discreet.cli.stories import BUNDLED, unbundled
 from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
-from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
+from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of, is_sqlite
 from discreet.tables.opening import open_table
-from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark, without_nobody
+from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
 from discreet.versions import require, require_version
 
 if TYPE_CHECKING:
@@ -342,6 +342,9 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
     if ending_of(path) in DATABASES:
         if not os.path.isfile(path):
             raise ParameterError(command, "TABLE", "an existing file", path)
+        if is_sqlite(path):
+            rule = "a file that can be read as its name says"
+            raise ParameterError(command, "TABLE", rule, path, FROM_SQLITE)
         if name is None:
             raise ParameterError(command, "--table", "given for a database file", Nothing())
         yield path
@@ -399,9 +402,9 @@ def _on_spark(
     spark = _spark()
     try:
         if isinstance(source, CsvFile):
-            native = _of_persons(read_csv_on_spark(spark, path, source.form), person)
+            native = read_csv_on_spark(spark, path, source.form, person)
         elif ending in LINES:
-            native = _of_persons(read_json_on_spark(spark, path, asked), person)
+            native = read_json_on_spark(spark, path, asked, person)
         elif ending == ".parquet":
             native = spark.read.parquet(path)
         else:
@@ -419,11 +422,6 @@ def _on_spark(
             return Opened(native, _columns(native, path, command), numbers_in_text=said)
         hint = "No table of Spark's catalog has this name."
     raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
-
-
-def _of_persons(rows: Any, person: str | None) -> Any:
-    """The rows of a text file on Spark that belong to somebody."""
-    return rows if person not in rows.columns else without_nobody(rows, str(person))
 
 
 def _spark() -> Any:

@@ -96,9 +96,15 @@ def price_of_list(
     return ListPrice(amount=amount_of(runner.budget, *costs), fits=not too_late, prices=prices)
 
 
+_OF_TEXT = "'Yes', 'yes' and 'yes ' differ; days are written 2024-12-31, truth values true or false"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionDescription:
-    """What a session is about, what it has spent and what is left. It prints as a short text."""
+    """What a session is about, what it has spent and what is left. It prints as a short text.
+
+    decimal: how numbers in text are written.
+    """
 
     unit: Unit
     budget: Loss
@@ -107,6 +113,7 @@ class SessionDescription:
     room: str
     questions: int
     columns: Mapping[str, str]
+    decimal: str = "."
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
@@ -119,9 +126,18 @@ class SessionDescription:
             ("spent", f"{self.spent} in {asked}"),
             ("remaining", f"{self.remaining}: {self.room}"),
             ("columns", self._named_columns()),
-            ("numbers", "cells that are not numbers count as empty"),
+            ("numbers", f"cells that are not numbers count as empty, such as {self._no_number}"),
+            *([("text", _OF_TEXT)] if self._has_text else []),
             ("groups", "with by=, a person counts in the first listed group only"),
         ]
+
+    @property
+    def _no_number(self) -> str:
+        return "1.234,5 or 5%" if self.decimal == "," else "1,234 or 5%"
+
+    @property
+    def _has_text(self) -> bool:
+        return not self.columns or "String" in self.columns.values()
 
     def _named_columns(self) -> str:
         if not self.columns:

@@ -259,10 +259,7 @@ class _Matcher:
         if isinstance(value, (Fraction, date)):
             self._require_patterns(column)
         if isinstance(value, Fraction):
-            if column not in self._table.numbers_in_text:
-                rule = "text in quotes, or a number where text is said to have numbers,"
-                hint = f"{self._table.numbers_hint} Or compare it with text: '{value}' in quotes."
-                self._refuse(rule, column, value, hint)
+            self._require_numbers(column, value)
             return _signed(cell_number(self._table, column), sign, float(value))
         text = self._cell_text(column)
         if isinstance(value, bool):
@@ -274,6 +271,13 @@ class _Matcher:
         if isinstance(value, date):
             return _signed(_day_of(text), sign, value.isoformat())
         return _signed(text, sign, value)
+
+    def _require_numbers(self, column: str, value: Fraction) -> None:
+        """Refuse text of which nobody has said how its numbers are written."""
+        if column not in self._table.numbers_in_text:
+            rule = "text in quotes, or a number where text is said to have numbers,"
+            hint = f"{self._table.numbers_hint} Or compare it with text: '{value}' in quotes."
+            self._refuse(rule, column, value, hint)
 
     def _require_patterns(self, column: str) -> None:
         """Refuse text that a database cannot look for a pattern in, because of its collation:

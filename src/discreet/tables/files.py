@@ -33,6 +33,8 @@ DELIMITED = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
 SQLITE = (".sqlite", ".sqlite3", ".db3")
 """How the names of SQLite files end, which are refused with a way that works."""
+OF_SQLITE = "It is a SQLite file"
+"""How a hint about one begins."""
 SHEETS = (".xlsx", ".xls", ".ods")
 """How the names of spreadsheets end, which are refused."""
 DECIMALS = (".", ",")
@@ -160,6 +162,15 @@ def ending_of(path: str) -> str:
     """
     name = Path(path)
     return (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
+
+
+def is_sqlite(path: str) -> bool:
+    """Whether a file begins as all SQLite files do, with or without rows."""
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def require_local(path: str, owner: str) -> None:

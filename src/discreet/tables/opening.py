@@ -47,6 +47,7 @@ from discreet.tables.files import (
     DELIMITED,
     ENDINGS,
     LINES,
+    OF_SQLITE,
     SHEETS,
     SQLITE,
     ColumnsError,
@@ -55,6 +56,7 @@ from discreet.tables.files import (
     NoTableError,
     ending_of,
     found_files,
+    is_sqlite,
     read_database,
     read_parquet,
     require_local,
@@ -248,6 +250,8 @@ def _open_file(
     if ending not in (*ENDINGS, *DATABASES):
         rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
         raise ParameterError(owner, "table", rule, path, _ending_hint(path, ending))
+    if ending in DATABASES and is_sqlite(path):
+        raise ParameterError(owner, "table", "a file that DuckDB can read", path, _SQLITE)
     if ending in DATABASES and name is None:
         raise ParameterTypeError(owner, "table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
@@ -272,7 +276,7 @@ def _open_file(
 
 
 _SQLITE = (
-    "It is a SQLite file, whose columns may hold any type in any row. Hand over a data frame: "
+    f"{OF_SQLITE}, whose columns may hold any type in any row. Hand over a data frame: "
     "pandas.read_sql_query(query, sqlite3.connect(path))."
 )
 _FOLDER = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
@@ -298,18 +302,9 @@ def _reading_hint(path: str, error: Exception) -> str:
         return _FOLDER
     if not os.path.exists(path) and not glob(path, recursive=True):
         return "There is no such file."
-    if _is_sqlite(path):
+    if is_sqlite(path):
         return _SQLITE
     return f"DuckDB says: {type(error).__name__}."
-
-
-def _is_sqlite(path: str) -> bool:
-    """Whether a file begins as all SQLite files do, with or without rows."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
 
 
 def _read(

@@ -25,11 +25,13 @@ _JSON_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+(?![-+
 _NEXT_NUMBER = rf"\G((?:[^-\"0-9]|{_STRING})*+)({_JSON_NUMBER})"
 
 
-def read_csv_on_spark(spark: Any, path: str, form: Format) -> Any:
+def read_csv_on_spark(spark: Any, path: str, form: Format, person: str | None = None) -> Any:
     """Return a data frame of CSV files, each column text. All files have the header of
     the first one.
 
     A line that repeats the header is no row.
+
+    person: the column whose cells say whose row it is; one that is no text says nothing.
     """
     lines = _lines(spark, path)
     first = spark.read.text(path).selectExpr("cast(value as binary)").head()
@@ -40,11 +42,16 @@ def read_csv_on_spark(spark: Any, path: str, form: Format) -> Any:
         f"nullif({_cell(place, separator, form)}, '') as {_name(name)}"
         for place, name in enumerate(names)
     ]
-    return rows.selectExpr(*cells)
+    return _of_persons(rows.selectExpr(*cells), person if person in names else None)
 
 
-def read_json_on_spark(spark: Any, path: str, columns: Sequence[str]) -> Any:
-    """Return a data frame of JSON lines with these columns as text."""
+def read_json_on_spark(
+    spark: Any, path: str, columns: Sequence[str], person: str | None = None
+) -> Any:
+    """Return a data frame of JSON lines with these columns as text.
+
+    person: as in `read_csv_on_spark`.
+    """
     marked = (
         f"regexp_replace({_LINE}, {_text(_NEXT_NUMBER)}, {_text(f'$1{chr(34)}{_MARK}$2{chr(34)}')})"
     )
@@ -54,7 +61,7 @@ def read_json_on_spark(spark: Any, path: str, columns: Sequence[str]) -> Any:
         f"from_json({marked}, 'map<string,string>', {options}) as {_DOCUMENT}"
     )
     cells = [f"{_spelling(name)} as {_name(name)}" for name in dict.fromkeys(columns)]
-    return parsed.where(f"{_DOCUMENT} is not null").selectExpr(*cells)
+    return _of_persons(parsed.where(f"{_DOCUMENT} is not null").selectExpr(*cells), person)
 
 
 def _lines(spark: Any, path: str) -> Any:
@@ -67,8 +74,10 @@ def _lines(spark: Any, path: str) -> Any:
     return lines.where(f"{_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}")
 
 
-def without_nobody(frame: Any, person: str) -> Any:
-    """Return a data frame of a file without the rows whose person is no text."""
+def _of_persons(frame: Any, person: str | None) -> Any:
+    """A data frame of a file without the rows whose person is no text."""
+    if person is None:
+        return frame
     return frame.where(f"not coalesce(contains({_name(person)}, {_text(NO_TEXT)}), false)")
 
 

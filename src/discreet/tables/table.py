@@ -260,8 +260,9 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
     The columns are not listed: in a file without a header line they would be the first
     row of the data. A name so close to what was typed is a name.
     """
-    close = get_close_matches(column.lower(), [known.lower() for known in columns], n=1, cutoff=0.8)
-    meant = [known for known in columns if close and known.lower() == close[0]]
+    plain = [known.strip().lower() for known in columns]
+    close = get_close_matches(column.strip().lower(), plain, n=1, cutoff=0.8)
+    meant = [known for known in columns if close and known.strip().lower() == close[0]]
     count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
     return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 
