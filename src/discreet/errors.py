@@ -127,7 +127,7 @@ class ParameterError(InputError, ValueError):
 
     def _rename(self, owner: str, parameters: Collection[str]) -> None:
         # a caller knows only its own parameters: no hint recommends another one
-        strange = self.name in parameters and not self._recommended <= set(parameters)
+        strange = self.name in parameters and not self._recommended <= {*parameters, *_OF_TABLES}
         hint = "" if strange else self.hint
         ParameterError.__init__(self, self.name, self.rule, self.got, hint, owner=owner)
 
@@ -138,6 +138,7 @@ class ParameterError(InputError, ValueError):
 
 # as in acknowledge='...'
 _RECOMMENDED = re.compile(r"\b([a-z_]+)=")
+_OF_TABLES = ("decimal", "numbers_in_text")
 
 
 class ParameterTypeError(ParameterError, TypeError):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NoisyCounts", "Release"]
 
+_OF_NUMBERS = ("quantile", "best_price", "fit_")
 SIMULATED = " A simulation with predictable bits: not private."
 """The warning on an answer whose random bits were predictable."""
 
@@ -275,6 +276,17 @@ class Release:
         what = str(asked.get("what", "release")).replace("_", "-")
         return f"{what} of {asked['column']}" if "column" in asked else what
 
+    @property
+    def reading(self) -> dict[str, str]:
+        """How the rows were read, where an answer would be taken for another one without it."""
+        asked = self.asked or {}
+        rules = {}
+        if str(asked.get("what")).startswith(_OF_NUMBERS):
+            rules["numbers"] = "cells that are not numbers count as empty"
+        if asked.get("by") is not None:
+            rules["groups"] = "a person counts in the first listed group only"
+        return rules
+
     def _sentences(self) -> list[str]:
         """How far off the answer, its counts and its lead can be."""
         sentences = [] if self.accuracy is None else [self.accuracy.sentence]
@@ -308,7 +320,8 @@ class Release:
         from discreet.rendering.html import card, paragraph, table
 
         headings, rows = self._table()
-        notes = [paragraph(note) for note in self._notes()]
+        notes = [*self._notes(), *(f"{rule.capitalize()}." for rule in self.reading.values())]
+        notes = [paragraph(note) for note in notes]
         warning = SIMULATED.strip() if self.seeded else None
         return card(self._titled(), table(headings, rows), *notes, warning=warning)
 

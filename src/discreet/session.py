@@ -47,7 +47,7 @@ from discreet.tables.inquiry import ChargedQuestion, Prepared
 from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
-from discreet.tables.table import Table
+from discreet.tables.table import Table, with_numbers
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -79,6 +79,10 @@ class Session:
         and Spark.
     public: what everybody may know about columns, said once: `{"article": {"candidates":
         [...], "split": ";"}}`. A question that leaves it out takes it from there.
+    numbers_in_text: whether text such as "44.5" counts as a number, in all columns or in
+        those that are listed. Otherwise a question that asks text for numbers is refused
+        before it is charged: of "44,50" nobody would notice that it is none. For a CSV file
+        say `CsvFile(path, decimal=".")`.
 
     A session is open until `close`, or the end of a `with` block.
 
@@ -130,6 +134,7 @@ class Session:
         delta_for_losses: Number | None = None,
         time_limit: Number | None = None,
         public: Mapping[str, Mapping[str, Any]] | None = None,
+        numbers_in_text: bool | Sequence[str] = False,
     ) -> None:
         self._facts = read_facts(public)
         protected = read_unit(unit)
@@ -137,7 +142,7 @@ class Session:
         paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
 
         def opened(source: Any) -> Table:
-            found = open_table(source, table=table_name)
+            found = with_numbers(open_table(source, table=table_name), numbers_in_text)
             if isinstance(protected, Person):
                 require_person(found, protected.column)
             return found
@@ -203,6 +208,7 @@ class Session:
             room=budget.room(),
             questions=len(self._runner.history),
             columns=self.columns,
+            decimal=self._runner.table.decimal,
         )
 
     def remaining(self) -> Amount:

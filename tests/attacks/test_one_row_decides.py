@@ -952,7 +952,7 @@ def test_folders_that_are_named_after_persons(odd, tmp_path):
     asks = [
         lambda s: s.mode("p", candidates=["1", "2"], epsilon=1e-9),
         lambda s: s.mode("p", candidates=[1, 2], epsilon=1e-9),
-        lambda s: s.count(epsilon=1e-9, where="p > 1"),
+        lambda s: s.count(epsilon=1e-9, where="p > '1'"),
     ]
     check(*tables, *asks)
     kinds = [_columns_of(each) for each in tables]

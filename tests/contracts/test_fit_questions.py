@@ -55,11 +55,11 @@ ASKED = {
 EACH = pytest.mark.parametrize("what", [name for name in QUESTIONS if name.startswith("fit_")])
 
 
-def asked(table, what, *, unit=None, seed=5, **more):
+def asked(table, what, *, unit=None, seed=5, numbers_in_text=False, **more):
     (columns, *others), given = ASKED[what]
     unit = unit or Person("person")
     given = given | ({"rule": "sum"} if isinstance(unit, Person) else {}) | more
-    session = Session(table, unit=unit, budget=PureDP(100))
+    session = Session(table, unit=unit, budget=PureDP(100), numbers_in_text=numbers_in_text)
     return getattr(session, what)(
         columns, *others, **({"epsilon": 2} | given), bits=SeededBits(seed)
     )
@@ -258,7 +258,10 @@ def test_no_rows_at_all(what):
 @EACH
 def test_numbers_in_text(what):
     text = PEOPLE.with_columns(polars.col(name).cast(polars.String) for name in COLUMNS)
-    assert asked(text, what).value == asked(PEOPLE, what).value
+    with pytest.raises(ParameterError, match="text that is said to have them"):
+        asked(text, what)
+    said = asked(text, what, numbers_in_text=COLUMNS)
+    assert said.value == asked(PEOPLE, what).value
 
 
 @EACH
@@ -282,12 +285,23 @@ def test_a_fit_is_charged_priced_and_given_again(what):
 
 
 def test_labels_of_another_kind_are_another_question():
-    table = PEOPLE.with_columns(polars.lit("1").alias("said"))
+    table = PEOPLE.with_columns(polars.lit(1).alias("said"))
     session = Session(table, unit=OneRow(), budget=PureDP(3))
     given = {"norm": 1, "radius": 1, "epsilon": 1}
     session.fit_logistic(COLUMNS, "said", classes=(0, 1), **given)
-    session.fit_logistic(COLUMNS, "said", classes=("0", "1"), **given)
+    session.fit_logistic(COLUMNS, "said", classes=(1, 0), **given)
     assert session.remaining() == 1
+
+
+def test_numbers_are_no_classes_of_a_column_of_text():
+    """Not even where its text is said to have numbers: labels such as "benign" would be lost."""
+    table = PEOPLE.with_columns(polars.lit("1").alias("said"))
+    session = Session(table, unit=OneRow(), budget=PureDP(3), numbers_in_text=True)
+    given = {"norm": 1, "radius": 1, "epsilon": 1}
+    with pytest.raises(ParameterError, match=r"'classes' .* two texts, as the column of lab"):
+        session.fit_logistic(COLUMNS, "said", classes=(0, 1), **given)
+    session.fit_logistic(COLUMNS, "said", classes=("0", "1"), **given)
+    assert session.remaining() == 2
 
 
 def test_the_parts_of_a_covariance_cost_less_where_squares_add_up():

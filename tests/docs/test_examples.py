@@ -36,30 +36,35 @@ WORTH_A_LOOK = 3
 """The exit code of an audit that found something."""
 
 
-def shell_examples(text: str) -> list[str]:
-    """The commands of a block, each on one line. Output is left out: it is indented less or
-    begins with something else.
+def shell_examples(text: str) -> list[tuple[str, str]]:
+    """The commands of a block, each on one line, with the output that is shown. Where commands
+    begin with "$ ", what is between them is output; elsewhere none is shown.
     """
     lines = text.replace("\\\n", " ").splitlines()
-    found = [line.strip().removeprefix("$ ") for line in lines]
-    shown = any(line.startswith("$ discreet ") for line in lines)
-    return [
-        command
-        for line, command in zip(lines, found, strict=True)
-        if command.startswith("discreet ")
-        and (not shown or line.startswith(("$ ", "    discreet")))
-    ]
+    if not any(line.startswith("$ discreet ") for line in lines):
+        commands = [line.strip() for line in lines]
+        return [(command, "") for command in commands if command.startswith("discreet ")]
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        if line.startswith(("$ ", "    discreet ")):
+            found.append((line.strip().removeprefix("$ "), ""))
+        elif found:
+            command, output = found.pop()
+            found.append((command, f"{output} {line}"))
+    return [(command, output) for command, output in found if command.startswith("discreet ")]
 
 
-def examples(page: Path) -> Iterator[tuple[str, str]]:
-    """What is pasted from a page, in order: ("python", a block) and ("shell", a command)."""
+def examples(page: Path) -> Iterator[tuple[str, str, str]]:
+    """What is pasted from a page, in order: ("python", a block) and ("shell", a command), with
+    the output that is shown below a command.
+    """
     for kind, block, inline in EXAMPLE.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
-            yield "python", block
+            yield "python", block, ""
         elif block:
-            yield from (("shell", command) for command in shell_examples(block))
+            yield from (("shell", *example) for example in shell_examples(block))
         elif _is_whole(inline):
-            yield "shell", inline
+            yield "shell", inline, ""
 
 
 def _is_whole(command: str) -> bool:
@@ -71,7 +76,9 @@ def can_run(command: str) -> bool:
     return not command.startswith(NOT_HERE) and NEEDS_SERVER not in command
 
 
-WITH_SHELL = [page for page in PAGES if any(kind == "shell" for kind, _ in examples(page))]
+COMPARED = (ROOT / "README.md", ROOT / "docs" / "reference" / "command-line.md")
+"""Tests of their own compare what these show, which has noise."""
+WITH_SHELL = [page for page in PAGES if any(kind == "shell" for kind, *_ in examples(page))]
 
 
 @pytest.mark.timeout(600)
@@ -88,7 +95,7 @@ def test_examples_run_as_pasted(
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
     names: dict[str, object] = {}
     failed = []
-    for kind, example in examples(page):
+    for kind, example, output in examples(page):
         if kind == "python":
             # its output is compared where pages run as doctests
             code_of = parser.get_doctest(example, names, page.name, None, 0)
@@ -99,6 +106,8 @@ def test_examples_run_as_pasted(
             out = capsys.readouterr()
             if code not in (0, WORTH_A_LOOK) or out.err:
                 failed.append(f"{example}\n  exit code {code}: {out.err}")
+            elif page not in COMPARED and output and out.out.split() != output.split():
+                failed.append(f"{example}\n  prints {out.out}")
     assert not failed, "\n".join(failed)
 
 
@@ -116,7 +125,7 @@ BROUGHT = {
 def imported(page: Path) -> set[str]:
     """The packages, besides Python's own, that the doctests of a page import."""
     names = set()
-    for kind, block in examples(page):
+    for kind, block, _ in examples(page):
         if kind == "python" and ">>>" in block:
             tree = ast.parse(doctest.script_from_examples(block))
             for node in ast.walk(tree):

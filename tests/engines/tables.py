@@ -344,6 +344,8 @@ def open_rows(
         lines every further column is planned anew with each query, and takes most of its time.
     """
     from discreet.tables.opening import open_table
+    from discreet.tables.table import with_numbers
 
     name = "events" if engine.name == "duckdb-file" else None
-    return open_table(engine.make(rows, place), table=name).having(columns)
+    opened = open_table(engine.make(rows, place), table=name)
+    return with_numbers(opened, True).having(columns)

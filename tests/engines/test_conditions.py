@@ -184,7 +184,11 @@ def open_session(engine, rows, place, name):
     made = engine.make(rows, folder)
     table_name = "events" if engine.name == "duckdb-file" else None
     return Session(
-        made, unit=Person("person"), budget=discreet.ApproxDP(1000, 0.5), table_name=table_name
+        made,
+        unit=Person("person"),
+        budget=discreet.ApproxDP(1000, 0.5),
+        table_name=table_name,
+        numbers_in_text=True,
     )
 
 

@@ -77,7 +77,7 @@ def test_csv(tmp_path):
     reading = spark()
     path = written(tmp_path / "any.csv", ["\ufeffperson,item,z\r", *CELLS, "r,ok"])
     found = read_csv_on_spark(reading, str(path), FORM).collect()
-    expected = open_table(path).having(["person", "item", "z"]).frame.collect().rows()
+    expected = open_table(path).having(["person", "item", "z"]).rows.collect().rows()
     assert sorted_rows(found) == sorted_rows(expected)
     assert len(found) > 25
 
@@ -94,7 +94,7 @@ def test_other_separators(tmp_path, form):
     expected = (
         open_table(CsvFile(path, separator=form.separator, quoted=form.quoted))
         .having(["a", "b"])
-        .frame.collect()
+        .rows.collect()
         .rows()
     )
     assert sorted_rows(read_csv_on_spark(reading, str(path), form).collect()) == sorted_rows(
@@ -107,7 +107,7 @@ def test_json(tmp_path):
     path = written(tmp_path / "any.jsonl", [*OBJECTS, *OTHERS])
     found = read_json_on_spark(reading, str(path), ["k", "j"]).collect()
     assert sorted_rows(found) == sorted_rows(
-        open_table(path).having(["k", "j"]).frame.collect().rows()
+        open_table(path).having(["k", "j"]).rows.collect().rows()
     )
     assert len(found) > 40
 

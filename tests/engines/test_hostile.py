@@ -55,6 +55,7 @@ from discreet.tables.counting import (
 )
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
+from discreet.tables.table import with_numbers
 from discreet.tables.total_questions import add_up
 
 PERSON = Person("person")
@@ -302,7 +303,8 @@ def test_spark_as_it_is_set_up_by_default(engine, tmp_path):
     try:
         for name, value in usual.items():
             spark().conf.set(name, value)
-        check_all(engine, open_table(engine.make(rows, tmp_path).repartition(3)), rows)
+        frame = engine.make(rows, tmp_path).repartition(3)
+        check_all(engine, with_numbers(open_table(frame), True), rows)
     finally:
         for name, value in before.items():
             spark().conf.set(name, value)
@@ -364,7 +366,8 @@ def crowd(engine, place, busy, times):
     if engine.name == "spark":
         honest, rows = engine.make(HONEST, place), engine.make(busy, place)
         copies = rows.sparkSession.range(times).withColumnRenamed("id", "copy")
-        return open_table(honest.unionByName(rows.crossJoin(copies).drop("copy")))
+        frame = honest.unionByName(rows.crossJoin(copies).drop("copy"))
+        return with_numbers(open_table(frame), True)
     return open_rows(engine, [*HONEST, *busy * times], place)
 
 

@@ -53,7 +53,13 @@ class Asked:
         )
         self.engine, self.source, self.name = engine, source, name
         self.persons, self.rows = (
-            Session(source, unit=unit, budget=ApproxDP(10**6, 0.9), table_name=name)
+            Session(
+                source,
+                unit=unit,
+                budget=ApproxDP(10**6, 0.9),
+                table_name=name,
+                numbers_in_text=True,
+            )
             for unit in (Person("person"), OneRow())
         )
 

@@ -32,7 +32,11 @@ LARGE = 64  # so that the best of these counts is drawn but for once in e^32 tim
 def session_on(engine, rows, place, budget, unit=None):
     name = "events" if engine.name == "duckdb-file" else None
     return Session(
-        engine.make(rows, place), unit=unit or Person("person"), budget=budget, table_name=name
+        engine.make(rows, place),
+        unit=unit or Person("person"),
+        budget=budget,
+        table_name=name,
+        numbers_in_text=True,
     )
 
 

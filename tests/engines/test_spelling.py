@@ -119,7 +119,13 @@ QUESTIONS = [
 def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
     source = make(tmp_path)
     name = "votes" if make is duckdb_file else None
-    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name=name)
+    session = Session(
+        source,
+        unit=Person("person"),
+        budget=ApproxDP(3, 1e-5),
+        table_name=name,
+        numbers_in_text=True,
+    )
     before = session.remaining()
     for question in QUESTIONS[:-1] if name else QUESTIONS:  # a public table has no name in a file
         with pytest.raises(
@@ -178,7 +184,11 @@ def test_so_is_one_of_what_is_in_lists(make, tmp_path):
 def test_what_could_not_be_asked_is_refused_and_asked_again(tmp_path, monkeypatch):
     """An engine that is gone for a moment says nothing of its columns."""
     session = Session(
-        duckdb_file(tmp_path), unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name="votes"
+        duckdb_file(tmp_path),
+        unit=Person("person"),
+        budget=ApproxDP(3, 1e-5),
+        table_name="votes",
+        numbers_in_text=True,
     )
     before = session.remaining()
     with monkeypatch.context() as gone:
@@ -205,10 +215,10 @@ def test_a_locked_table_is_refused_before_anything_is_paid(engine):
     source = _postgres(
         "votes_locked", "text collate no_case_locked", NO_CASE.replace("no_case", "no_case_locked")
     )
-    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), numbers_in_text=True)
     before, connection = session.remaining(), source.get_backend().con
     plain = _postgres("votes_plain_locked", "text")
-    other = Session(plain, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    other = Session(plain, unit=Person("person"), budget=ApproxDP(3, 1e-5), numbers_in_text=True)
     with _another_connection() as locking, locking.cursor() as cursor:
         cursor.execute("lock table votes_locked, votes_plain_locked in access exclusive mode")
         connection.execute("set lock_timeout = 1")
@@ -299,5 +309,5 @@ REMEDIES = [
 
 @pytest.mark.parametrize("make", REMEDIES)
 def test_what_the_hint_says_helps(make, tmp_path):
-    session = Session(make(tmp_path), unit=Person("person"), budget=PureDP(3))
+    session = Session(make(tmp_path), unit=Person("person"), budget=PureDP(3), numbers_in_text=True)
     assert session.mode("item", candidates=["Ada", "Bob"], epsilon=1).candidates == 2

@@ -22,6 +22,7 @@ from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Among, And, Compare, Empty, Not, Or
 from discreet.tables.counting import run
 from discreet.tables.opening import open_table
+from discreet.tables.table import with_numbers
 
 KINDS = {
     "whole": pyarrow.int64(),
@@ -144,8 +145,8 @@ def frames(rows):
     # one connection for all: to start DuckDB takes longer than a question
     # a table of its own: a view of Arrow's times with a zone is refused
     _connection.from_arrow(table).query("arrow", "create or replace table rows as from arrow")
-    yield open_table(_connection.table("rows"))
-    yield open_table(polars.from_arrow(table))
+    yield with_numbers(open_table(_connection.table("rows")), True)
+    yield with_numbers(open_table(polars.from_arrow(table)), True)
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,9 @@ LONGEST = 2**20
 
 
 def lines(content: bytes, encoding: str = "utf-8") -> Iterator[str | None]:
-    """Each line as text, or nothing where it is none."""
+    """Each line as text, with U+FFFD for bytes that are none."""
     for line in re.split(rb"[\r\n]", content.removeprefix(b"\xef\xbb\xbf")):
-        before = line.partition(b"\0")[0]
-        try:
-            text = before.decode(encoding)
-        except UnicodeDecodeError:
-            text = ""
+        text = line.partition(b"\0")[0].decode(encoding, "replace")
         yield text if len(text.encode()) <= LONGEST else ""
 
 

@@ -22,6 +22,7 @@ MANIFEST = """
 [dataset.reads]
 title = "Reads <script>alert(1)</script>"
 source = "reads.csv"
+decimal = "."
 person = "reader"
 persons = 100
 ask = ["count"]

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -212,6 +213,16 @@ def test_labels_of_another_type_are_refused_before_a_draw(classes):
     with pytest.raises(ParameterError, match="must be two texts, because the labels are texts"):
         model.fit(ROWS, labels)
     assert not hasattr(model, "release_")
+
+
+def test_objects_of_pandas_are_no_numbers():
+    """What pandas up to 2 makes of texts states nothing, and numbers never equal it."""
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=(0, 1))
+    labels = pandas.Series(np.array(["no", "yes"], dtype=object)[LABELS], dtype=object)
+    with pytest.raises(ParameterError, match=r"two texts, where labels are Python objects.*astype"):
+        model.fit(ROWS, labels)
+    assert not hasattr(model, "release_")
+    assert model.set_params(classes=("no", "yes")).fit(ROWS, labels).score(ROWS, labels) > 0.5
 
 
 def test_one_label_of_a_list_does_not_decide_whether_there_is_a_model():

@@ -47,6 +47,7 @@ from discreet.cli.table_options import (
     FileOptions,
     LedgerAddress,
     Multiline,
+    NumbersInText,
     PersonColumn,
     Separator,
     TableArgument,
@@ -92,6 +93,7 @@ class TypedTable:
     encoding: Encoding = None
     multiline: Multiline = False
     decimal: DecimalMark = None
+    numbers_in_text: NumbersInText = False
     time_limit: TimeLimit = None
     ledger: LedgerAddress = None
     dataset: DatasetOption = None
@@ -160,6 +162,7 @@ class TypedTable:
                     self.table_name,
                     command,
                     asked=[name for _, name in named],
+                    person=self.person,
                     options=self.file_options,
                 )
             )
@@ -171,6 +174,7 @@ class TypedTable:
                 unit=unit,
                 table_name=table.table_name,
                 time_limit=limit_seconds,
+                numbers_in_text=self.numbers_in_text or table.numbers_in_text,
                 **payment,
             )
             scan.watch(session)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from discreet import ParameterError
 from discreet.cli.options import parse_number
-from discreet.tables.files import SHEETS, ending_of
+from discreet.tables.files import OF_SQLITE, SHEETS, SQLITE, ending_of
 from discreet.tables.table import column_hint
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ BUNDLED = {
     "demo:votes": "votes.csv",
 }
 """The files in the package, by the names that can be typed for them."""
+
+FROM_SQLITE = (
+    f"{OF_SQLITE}. Save the table as CSV first: "
+    "sqlite3 -header -csv FILE 'select * from TABLE' > table.csv"
+)
 
 
 @contextmanager
@@ -190,6 +195,7 @@ def _require_file(file: str, command: str, option: str) -> None:
     if os.path.isfile(file) and ending_of(file) not in ENDINGS:
         rule = f"a file whose name ends in one of {', '.join(ENDINGS)}"
         hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
+        hint = FROM_SQLITE if ending_of(file) in SQLITE else hint
         raise ParameterError(option, rule, file, hint, owner=command)
     if not os.access(file, os.R_OK):
         raise ParameterError(option, "a file that you may read", file, owner=command)

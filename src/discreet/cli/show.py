@@ -308,6 +308,8 @@ def add_cost(
         table.add_row("people", release.counts.total_sentence)
     for name, value in about:
         table.add_row(name, label_text(value))
+    for name, rule in release.reading.items():
+        table.add_row(name, rule)
     if accuracy is not None:
         table.add_row("accuracy", Text(accuracy.sentence))
     table.add_row("promise", Text(promise(release.loss, who)))

@@ -34,6 +34,7 @@ from discreet.questions.kinds import (
     Whole,
 )
 from discreet.questions.parameter import Parameter
+from discreet.tables.table import SAY_HOW
 
 
 class Nothing:
@@ -53,8 +54,8 @@ def as_option(name: str) -> str:
 
 
 # as in rule='max' and encoding=
-_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+))?")
-_OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+)|True\b)?")
+_OF_A_FILE = re.compile(r"(?:CsvFile\(path|Session\(table), ([^)]*)\)")
 _OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
 _NAMED = re.compile(r"'([a-z_]+)'|\b([a-z]+_[a-z_]+)\b")
 
@@ -82,6 +83,8 @@ def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
     'Say --rule max or --items-per-person, or -k 3.'
     >>> hint_in_options("For another one: CsvFile(path, encoding='latin-1').")
     'For another one: --encoding latin-1.'
+    >>> hint_in_options("Say numbers_in_text=True, or decimal=','.")
+    'Say --numbers-in-text, or --decimal ,.'
     >>> hint_in_options("See Ledger.open.")
     'See discreet ledger open.'
     """
@@ -98,7 +101,7 @@ def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
 _MOST_WORDS = 40
 _FILES = " A list such as a,b,c, or a file with one on each line, or a CSV file with one column."
 _REPEATABLE = (ColumnList, Listed, PerColumn, Pairs, Prices, TwoLabels)
-_AS_IT_IS: dict[str, Any] = {"reads": lambda value, name, owner: value}
+_AS_IT_IS: dict[str, Any] = {"reads": lambda value, name: value}
 _KINDS: dict[str, Kind] = {
     "Number": Exact(**_AS_IT_IS),
     "int": Whole(least=0),
@@ -269,7 +272,8 @@ class Typed:
         rule, names_columns, _ = error.rule.partition(" the columns ")
         rule = f"{rule} the table's columns" if names_columns else in_options(rule, self.parameters)
         # what was typed as a condition is quoted in its hint
-        hint = error.hint if error.name == "where" else hint_in_options(error.hint, self.parameters)
+        quotes = error.name == "where" and not error.hint.startswith(SAY_HOW)
+        hint = error.hint if quotes else hint_in_options(error.hint, self.parameters)
         return ParameterError(
             option, rule, Nothing() if got is None else got, hint, owner=self.command
         )

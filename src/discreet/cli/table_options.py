@@ -19,11 +19,11 @@ from urllib.parse import parse_qsl
 import typer
 
 from discreet import CsvFile, MissingExtraError, ParameterError
-from discreet.cli.files import BUNDLED, local_file, unbundled
+from discreet.cli.files import BUNDLED, FROM_SQLITE, local_file, unbundled
 from discreet.cli.stated import Nothing, hint_in_options
 from discreet.errors import OutdatedLibraryError
 from discreet.tables.delimited import HeaderError
-from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
+from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of, is_sqlite
 from discreet.tables.opening import open_table
 from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
 from discreet.versions import require, require_version
@@ -158,7 +158,15 @@ DecimalMark = Annotated[
     typer.Option(
         "--decimal",
         metavar="CHARACTER",
-        help="The decimal sign in a CSV file: . or ,",
+        help="The decimal sign of the numbers in a CSV file: . or , There is no default, because "
+        "every cell is text.",
+    ),
+]
+NumbersInText = Annotated[
+    bool,
+    typer.Option(
+        "--numbers-in-text",
+        help="Text such as 44.5 counts as a number. For tables other than CSV files.",
     ),
 ]
 Multiline = Annotated[
@@ -222,6 +230,8 @@ class FileOptions:
 
 
 _AS_IT_IS = FileOptions()
+_USUAL = ("decimal", ".")
+"""An option that changes no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +241,7 @@ class Opened:
     source: Any
     columns: Columns
     table_name: str | None = None
+    numbers_in_text: bool = False
 
 
 @contextmanager
@@ -241,11 +252,13 @@ def opened(
     command: str,
     *,
     asked: Sequence[str] = (),
+    person: str | None = None,
     options: FileOptions = _AS_IT_IS,
 ) -> Iterator[Opened]:
     """Open a table, for as long as it takes to ask.
 
     asked: the columns that the question is about.
+    person: the one that says whose row it is.
     options: how a CSV file is written.
     """
     if engine not in ("duckdb", "spark") or _scheme(path) in _SERVERS:
@@ -257,13 +270,15 @@ def opened(
     elif engine == "duckdb":
         with unbundled(path) as named, _local(named, name, command) as file:
             source = options.source(file, command)
-            yield Opened(source, _columns(source, path, command, name), name)
+            # the numbers of ours are written with a point
+            ours = path in BUNDLED and options.decimal is None
+            yield Opened(source, _columns(source, path, command, name), name, ours)
     elif name is not None:
         raise ParameterError(
             "--table", "left out with --engine, where TABLE is the name", name, owner=command
         )
     elif engine == "spark":
-        yield _on_spark(path, command, asked, options)
+        yield _on_spark(path, command, asked, person, options)
     elif _scheme(engine) in _SERVERS:
         yield _on_server(engine, path, command, "--engine")
     else:
@@ -282,7 +297,8 @@ def label_of(
     >>> label_of("x.duckdb", "duckdb", "a"), label_of("postgresql://db/shop", "duckdb", "reads")
     (None, 'postgresql://db/shop 2e7dcafe reads')
     """
-    read_as = "".join(f" {word}={value!r}" for word, value in options.words().items())
+    words = {word: said for word, said in options.words().items() if (word, said) != _USUAL}
+    read_as = "".join(f" {word}={value!r}" for word, value in words.items())
     if path in BUNDLED:
         return path + read_as
     if _scheme(path) in _SERVERS:
@@ -312,6 +328,9 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
     if ending_of(path) in DATABASES:
         if not os.path.isfile(path):
             raise ParameterError("TABLE", "an existing file", path, owner=command)
+        if is_sqlite(path):
+            rule = "a file that can be read as its name says"
+            raise ParameterError("TABLE", rule, path, FROM_SQLITE, owner=command)
         if name is None:
             raise ParameterError("--table", "given for a database file", Nothing(), owner=command)
         yield path
@@ -354,7 +373,9 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
     raise ParameterError("TABLE", rule, public_url(path), hint, owner=command)
 
 
-def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOptions) -> Opened:
+def _on_spark(
+    path: str, command: str, asked: Sequence[str], person: str | None, options: FileOptions
+) -> Opened:
     """A data frame of the Spark session that is running, or of a new one on this machine."""
     ending = ending_of(path)
     source = options.source(path, command)
@@ -362,14 +383,14 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         raise ParameterError(
             "--engine", "duckdb for files with --multiline or --encoding", "spark", owner=command
         )
-    if isinstance(source, CsvFile) and source.decimal != ".":
+    if isinstance(source, CsvFile) and source.form.decimal != ".":
         raise ParameterError("--engine", "duckdb for files with --decimal", "spark", owner=command)
     spark = _spark()
     try:
         if isinstance(source, CsvFile):
-            native = read_csv_on_spark(spark, path, source.form)
+            native = read_csv_on_spark(spark, path, source.form, person)
         elif ending in LINES:
-            native = read_json_on_spark(spark, path, asked)
+            native = read_json_on_spark(spark, path, asked, person)
         elif ending == ".parquet":
             native = spark.read.parquet(path)
         else:
@@ -383,7 +404,8 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         hint = f"Spark says: {type(error).__name__}."
     else:
         if native is not None:
-            return Opened(native, _columns(native, path, command))
+            said = isinstance(source, CsvFile) and source.decimal is not None
+            return Opened(native, _columns(native, path, command), numbers_in_text=said)
         hint = "No table of Spark's catalog has this name."
     raise ParameterError(
         "TABLE", "a file or a table that Spark can read", path, hint, owner=command

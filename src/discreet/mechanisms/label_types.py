@@ -24,10 +24,15 @@ def require_classes_of_type(labels: Any, classes: Any) -> None:
     """Refuse classes that no label can equal, such as numbers where the labels are texts.
 
     Privacy: only the type that the labels state is looked at, and no label. A list and an
-        array of objects state none, so nothing is refused there.
+        array of objects state none, so nothing is refused there. In pandas up to 2, objects
+        are what texts are: they are refused with two numbers.
     """
-    stated = stated_type(labels)
-    if stated is None or all(_type_of(each) in (stated, None) for each in classes):
+    stated, types = stated_type(labels), {_type_of(each) for each in classes}
+    of_objects = hasattr(labels, "iloc") and str(getattr(labels, "dtype", None)) == "object"
+    if of_objects and types == {"numbers"}:
+        rule, hint = "two texts, where labels are Python objects", "Numbers: labels.astype(int)."
+        raise ParameterError("classes", rule, shown_pair(classes), hint)
+    if stated is None or types <= {stated, None}:
         return
     rule = f"two {stated}, because the labels are {stated}"
     raise ParameterError("classes", rule, shown_pair(classes))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
-from discreet.errors import Hidden, ParameterError
+from discreet.errors import Hidden, ParameterError, shown_pair
 from discreet.exact.rationals import Number
 from discreet.literals import VectorRule
 from discreet.mechanisms.ball import BallExponentialMechanism
@@ -425,7 +425,11 @@ def _sign(table: Table, label: str, classes: tuple[Any, Any]) -> nw.Expr:
     """1 for the second class, -1 for the first, 0 for other labels."""
     import narwhals as nw
 
-    if table.schema[label] == nw.Boolean:
+    kind = table.schema[label]
+    if kind in (nw.String, nw.Enum) and not all(isinstance(each, str) for each in classes):
+        rule = "two texts, as the column of labels is text"
+        raise ParameterError("classes", rule, shown_pair(classes))
+    if kind == nw.Boolean:
         first, second = (bool(each) if each in (0, 1) else each for each in classes)
     else:
         first, second = classes

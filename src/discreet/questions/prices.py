@@ -99,9 +99,15 @@ def price_of_list(
     return ListPrice(amount=amount_of(runner.budget, *costs), fits=not too_late, prices=prices)
 
 
+_OF_TEXT = "'Yes', 'yes' and 'yes ' differ; days are written 2024-12-31, truth values true or false"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SessionDescription:
-    """Facts about a session: whom it protects, what was spent and what is left. Prints as text."""
+    """Facts about a session: whom it protects, what was spent and what is left. Prints as text.
+
+    decimal: how numbers in text are written.
+    """
 
     unit: Unit
     budget: Loss
@@ -110,6 +116,7 @@ class SessionDescription:
     room: str
     questions: int
     columns: Mapping[str, str]
+    decimal: str = "."
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
@@ -122,12 +129,21 @@ class SessionDescription:
             ("spent", f"{asked} ({self.spent})"),
             ("remaining", f"{self.room} ({self.remaining})"),
             ("columns", self._named_columns()),
-            ("numbers", "cells that are not numbers count as empty"),
+            ("numbers", f"cells that are not numbers count as empty, such as {self._no_number}"),
+            *([("text", _OF_TEXT)] if self._has_text else []),
             (
                 "groups",
                 "with by=, a person counts in the first listed group only",
             ),
         ]
+
+    @property
+    def _no_number(self) -> str:
+        return "1.234,5 or 5%" if self.decimal == "," else "1,234 or 5%"
+
+    @property
+    def _has_text(self) -> bool:
+        return not self.columns or "String" in self.columns.values()
 
     def _named_columns(self) -> str:
         if not self.columns:

@@ -25,11 +25,13 @@ from discreet import (
 from discreet.accounting import Amount, Cost
 from discreet.ledger import Account
 from discreet.questions import QUESTIONS as CLASSES
+from discreet.questions import Count, Quantile, Question
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.fixed_time import PacedLedger
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 from discreet.session import Price
+from discreet.tables.conditions import column as column_named
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
@@ -45,6 +47,7 @@ _WORDS = {
     "separator": "separator",
     "encoding": "encoding",
     "decimal": "decimal",
+    "numbers_in_text": "numbers_in_text",
     "table_name": "table",
 }
 # the types of a column of days; in files without types it is text
@@ -206,6 +209,7 @@ class Published:
                 window=list(question.windows) or None,
                 table_name=dataset.table,
                 time_limit=dataset.time_limit,
+                numbers_in_text=dataset.numbers_in_text,
                 # the version of the table is part of the question
                 table_label=f"{question.dataset} as of {dataset.as_of}",
             )
@@ -329,6 +333,7 @@ def require_sources(manifest: Manifest) -> None:
             _require_columns(manifest, name, dataset, session.columns)
             for column in dataset.column:
                 _require_candidates(manifest, name, column, session)
+                _require_numbers(manifest, name, column, session)
 
 
 def _opened(manifest: Manifest, name: str, dataset: Dataset) -> Session:
@@ -339,6 +344,7 @@ def _opened(manifest: Manifest, name: str, dataset: Dataset) -> Session:
             unit=Person(dataset.person),
             budget=dataset.budget.loss,
             table_name=dataset.table,
+            numbers_in_text=dataset.numbers_in_text,
         )
     except ManifestError:
         raise
@@ -365,6 +371,27 @@ def _require_columns(
         raise manifest.error(place, f"names {column!r}, which the source does not have")
     if not columns[column].startswith(_DAYS):
         raise manifest.error(place, "must be a column of days")
+
+
+def _require_numbers(manifest: Manifest, name: str, column: str, session: Session) -> None:
+    """Refuse questions about numbers, and numbers to filter by, where the column is text of
+    which nobody has said how its numbers are written: a price tells.
+    """
+    said = manifest.datasets[name].column[column]
+    epsilon = Fraction(1, 100)
+    tried: dict[str, Question] = {}
+    if any(CLASSES[what].takes & {"bounds", "prices"} for what in said.ask):
+        tried["ask"] = Quantile(column, q=0.5, points=[0, 1], rule="max", epsilon=epsilon)
+    if isinstance(said.filter, list) and isinstance(said.filter[0], int):
+        tried["filter"] = Count(where=column_named(column) == said.filter[0], epsilon=epsilon)
+    for word, question in tried.items():
+        try:
+            with suppress(BudgetExceededError):
+                session.price(question)
+        except ParameterError as error:
+            hint = ". Say decimal or numbers_in_text" if "said to" in error.rule else ""
+            rule = f"is about numbers: the column must be {error.rule}{hint}"
+            raise manifest.error(["dataset", name, "column", column, word], rule) from None
 
 
 def _require_candidates(manifest: Manifest, name: str, column: str, session: Session) -> None:

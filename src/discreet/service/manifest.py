@@ -161,6 +161,8 @@ class Dataset(_Part):
     ask: questions about no column, such as how many persons there are.
     reply_after: the time after which replies come, whatever the rows are.
     time_limit: the time after which a question is ended, and has failed.
+    decimal, numbers_in_text: as in a `CsvFile` and a `Session`: how numbers are written in
+        text. Without them nobody can ask text for numbers.
     largest_k, largest_limit: the largest `k` and `limit` of a question: they say how much
         work it is, whatever it costs.
     """
@@ -171,6 +173,7 @@ class Dataset(_Part):
     separator: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    numbers_in_text: bool | list[str] = False
     person: str
     persons: int = Field(gt=0, le=10**12)
     budget: Budget

@@ -259,6 +259,7 @@ class _Matcher:
         if isinstance(value, (Fraction, date)):
             self._require_patterns(column)
         if isinstance(value, Fraction):
+            self._require_numbers(column, value)
             return _signed(cell_number(self._table, column), sign, float(value))
         text = self._cell_text(column)
         if isinstance(value, bool):
@@ -270,6 +271,13 @@ class _Matcher:
         if isinstance(value, date):
             return _signed(_day_of(text), sign, value.isoformat())
         return _signed(text, sign, value)
+
+    def _require_numbers(self, column: str, value: Fraction) -> None:
+        """Refuse text of which nobody has said how its numbers are written."""
+        if column not in self._table.numbers_in_text:
+            rule = "text in quotes, or a number where text is said to have numbers,"
+            hint = f"{self._table.numbers_hint} Or compare it with text: '{value}' in quotes."
+            self._refuse(rule, column, value, hint)
 
     def _require_patterns(self, column: str) -> None:
         """Refuse text that a database cannot look for a pattern in, because of its collation:
@@ -316,9 +324,9 @@ class _Matcher:
             self._refuse("a day or a time such as '2025-03-01 09:30'", column, value)
         return moment
 
-    def _refuse(self, rule: str, column: str, got: object) -> NoReturn:
+    def _refuse(self, rule: str, column: str, got: object, hint: str = "") -> NoReturn:
         named = got if isinstance(got, (str, bool)) else str(got)
-        raise ParameterError("where", f"{rule} for the column {column!r}", named)
+        raise ParameterError("where", f"{rule} for the column {column!r}", named, hint)
 
 
 def _signed(cell: nw.Expr, sign: Sign, value: object) -> nw.Expr:

@@ -22,6 +22,7 @@ from discreet.tables.lines import (
     NO_COLUMN,
     in_utf_8,
     lines,
+    mended,
     opened_bytes,
     quoted,
     text,
@@ -142,7 +143,7 @@ def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
 
 
 Headers = Mapping[tuple[tuple[str, ...], str], Sequence[str]]
-"""Files, as patterns of DuckDB, by the columns and the separator of their header."""
+"""Files by the columns and the separator of their header."""
 
 
 def read_headers(files: Sequence[str], form: Format) -> Headers:
@@ -150,9 +151,13 @@ def read_headers(files: Sequence[str], form: Format) -> Headers:
     alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for file in files:
         copy = in_utf_8(file, form.encoding)
-        # an escaped name is only ever itself, never a pattern
-        alike.setdefault(header_of(copy, form), []).append(escape(copy))
+        alike.setdefault(header_of(copy, form), []).append(copy)
     return alike
+
+
+def with_mended_files(headers: Headers) -> Headers:
+    """The same with U+FFFD for bytes that are no text. All files are read for it."""
+    return {header: [mended(file) for file in files] for header, files in headers.items()}
 
 
 def columns_of(headers: Headers) -> list[str]:
@@ -175,7 +180,9 @@ def read_delimited(
         takes some milliseconds for each of them, every time that it reads the query.
     """
     parts = []
-    for (names, separator), files in headers.items():
+    for (names, separator), named in headers.items():
+        # an escaped name is only ever itself, never a pattern
+        files = [escape(file) for file in named]
         places = {name.lower(): place for place, name in enumerate(names)}
         asked = {name: places.get(name.lower()) for name in columns}
         if form.multiline:

@@ -19,7 +19,7 @@ import numpy as np
 from discreet.privacy.parameters import OneRow, Person, Unit
 from discreet.tables.engine import Query
 from discreet.tables.items import ITEM, Items, cell_number, kind_name
-from discreet.tables.lines import quoted
+from discreet.tables.lines import NO_TEXT, quoted
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -90,9 +90,11 @@ def double(number: float | Fraction) -> str:
 
 
 def _is_somebody(table: Table, unit: Person) -> list[str]:
-    """That a row belongs to somebody: neither null nor NaN is a person."""
+    """That a row belongs to somebody: null, NaN and, in a file, what is no text are no person."""
     person = quoted(unit.column)
     somebody = [f"{person} is not null"]
+    if table.reader is not None:
+        somebody.append(f"not contains({person}, {_constant(NO_TEXT)})")
     return [*somebody, f"not isnan({person})"] if table.schema[unit.column].is_float() else somebody
 
 

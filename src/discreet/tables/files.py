@@ -33,6 +33,8 @@ DELIMITED = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
 SQLITE = (".sqlite", ".sqlite3", ".db3")
 """How the names of SQLite files end, which are refused with a way that works."""
+OF_SQLITE = "It is an SQLite file"
+"""How a hint about one begins."""
 SHEETS = (".xlsx", ".xls", ".ods")
 """How the names of spreadsheets end, which are refused."""
 DECIMALS = (".", ",")
@@ -65,8 +67,9 @@ class CsvFile:
     encoding: "utf-8", "latin-1", "cp1252" or "utf-16".
     quoted: whether quotes stand around cells. If not, a quote is a character like
         others, which is quicker to read.
-    decimal: what is between the whole part of a number and the rest, "." or ",". Cells
-        that are not numbers count as empty: with a comma that is "1.5" and "1.234,5", too.
+    decimal: what is between the whole part of a number and the rest, "." or ",". All cells
+        are text, so a question about numbers is refused until this is said. Cells that are
+        not numbers count as empty: with a comma that is "1.5" and "1.234,5", too.
     multiline: whether a cell in quotes may have line breaks.
 
     Privacy: each line is read by itself, so a row can do nothing to others, whatever is
@@ -84,7 +87,7 @@ class CsvFile:
     encoding: str = "utf-8"
     multiline: bool = False
     quoted: bool = True
-    decimal: str = "."
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, Path)):
@@ -94,7 +97,7 @@ class CsvFile:
             raise ParameterError("separator", rule, self.separator)
         if read_encoding(self.encoding) is None:
             raise ParameterError("encoding", f"one of {', '.join(ENCODINGS)}", self.encoding)
-        if self.decimal not in DECIMALS:
+        if self.decimal is not None and self.decimal not in DECIMALS:
             raise ParameterError("decimal", 'a point "." or a comma ","', self.decimal)
         for name in ("multiline", "quoted"):
             if not isinstance(getattr(self, name), bool):
@@ -108,7 +111,7 @@ class CsvFile:
         tabs = self.separator is None and ending_of(str(self.path)) == ".tsv"
         separator = "\t" if tabs else self.separator
         encoding = read_encoding(self.encoding) or "utf-8"
-        return Format(separator, encoding, self.multiline, self.quoted, self.decimal)
+        return Format(separator, encoding, self.multiline, self.quoted, self.decimal or ".")
 
 
 @public_class
@@ -159,6 +162,15 @@ def ending_of(path: str) -> str:
     """
     name = Path(path)
     return (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
+
+
+def is_sqlite(path: str) -> bool:
+    """Whether a file begins as all SQLite files do, with or without rows."""
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def require_local(path: str) -> None:

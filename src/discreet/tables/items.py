@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
-from discreet.tables.lines import list_name
+from discreet.tables.lines import NO_TEXT, list_name
 from discreet.tables.postgresql_rows import is_postgresql, with_bytes_compared
 from discreet.tables.table import Table, as_frame
 
@@ -94,6 +94,9 @@ def require_number(table: Table, column: str) -> None:
     if not (kind == nw.String or kind.is_numeric()):
         got = f"{column}, of {kind_name(kind)}"
         raise ParameterTypeError("column", "a column of numbers or of text", got)
+    if kind == nw.String and column not in table.numbers_in_text:
+        rule, got = "a column of numbers, or text that is said to have them", f"{column}, of text"
+        raise ParameterTypeError("column", rule, got, table.numbers_hint)
     require_spelling(table, column)
 
 
@@ -329,12 +332,16 @@ def person_column(unit: Unit) -> list[nw.Expr]:
 
 
 def with_person(rows: nw.LazyFrame[Any], table: Table, unit: Unit) -> nw.LazyFrame[Any]:
-    """Without the rows that belong to nobody: neither null nor NaN is a person."""
+    """Without the rows that belong to nobody: null, NaN and, in a file, what is no text are no
+    person.
+    """
     import narwhals as nw
 
     if isinstance(unit, OneRow):
         return rows
     rows = rows.filter(~nw.col(PERSON).is_null())
+    if table.reader is not None:
+        rows = rows.filter(~nw.col(PERSON).str.contains(NO_TEXT, literal=True))
     return rows.filter(~nw.col(PERSON).is_nan()) if table.schema[unit.column].is_float() else rows
 
 

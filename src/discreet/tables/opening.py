@@ -32,7 +32,14 @@ from discreet.tables.data_frames import (
     unread_columns,
     without_rows,
 )
-from discreet.tables.delimited import HeaderError, columns_of, read_delimited, read_headers
+from discreet.tables.delimited import (
+    HeaderError,
+    Headers,
+    columns_of,
+    read_delimited,
+    read_headers,
+    with_mended_files,
+)
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.engine import Plans
 from discreet.tables.files import (
@@ -40,6 +47,7 @@ from discreet.tables.files import (
     DELIMITED,
     ENDINGS,
     LINES,
+    OF_SQLITE,
     SHEETS,
     SQLITE,
     ColumnsError,
@@ -48,6 +56,7 @@ from discreet.tables.files import (
     NoTableError,
     ending_of,
     found_files,
+    is_sqlite,
     read_database,
     read_parquet,
     require_local,
@@ -55,8 +64,9 @@ from discreet.tables.files import (
 )
 from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
+from discreet.tables.lines import mended
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
-from discreet.tables.table import TURN, Table, as_frame, require_foreign
+from discreet.tables.table import TURN, EveryName, Table, as_frame, require_foreign
 from discreet.tables.valid_cells import castable_relation, far_columns, with_valid_cells
 from discreet.versions import require, require_makers
 
@@ -67,13 +77,6 @@ if TYPE_CHECKING:
 _LAZY = ("DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
 _COLUMNS = "Pass a query that renames, casts or leaves out the other columns."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
-
-
-class _Anything(set[str]):
-    """The set of all texts."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
 
 
 def open_table(source: Any, *, table: str | None = None, beside: Table | None = None) -> Table:
@@ -200,7 +203,7 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection) -
 
     opened = _of_relation(loader(frozenset()).to_native(), connection)
     # Arrow knows no collations
-    return replace(opened, plain=_Anything(), mixed=mixed, index=index, loader=loader)
+    return replace(opened, plain=EveryName(), mixed=mixed, index=index, loader=loader)
 
 
 def _of_polars(
@@ -228,7 +231,7 @@ def _of_polars(
 
     opened = _of_relation(as_relation(empty, connection), connection)
     schema = {**known, **opened.schema}
-    return replace(opened, schema=schema, plain=_Anything(), loader=loader, unread=unread)
+    return replace(opened, schema=schema, plain=EveryName(), loader=loader, unread=unread)
 
 
 def _open_file(
@@ -244,6 +247,8 @@ def _open_file(
     if ending not in (*ENDINGS, *DATABASES):
         rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
         raise ParameterError("table", rule, path, _ending_hint(path, ending))
+    if ending in DATABASES and is_sqlite(path):
+        raise ParameterError("table", "a file that DuckDB can read", path, _SQLITE)
     if ending in DATABASES and name is None:
         raise ParameterTypeError("table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
@@ -268,7 +273,7 @@ def _open_file(
 
 
 _SQLITE = (
-    "It is an SQLite file, whose columns can hold any type in any row. Pass a data frame "
+    f"{OF_SQLITE}, whose columns can hold any type in any row. Pass a data frame "
     "instead: pandas.read_sql_query(query, sqlite3.connect(path))."
 )
 _FOLDER = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
@@ -297,18 +302,9 @@ def _reading_hint(path: str, error: Exception) -> str:
         return _FOLDER
     if not os.path.exists(path) and not glob(path, recursive=True):
         return "There is no such file."
-    if _is_sqlite(path):
+    if is_sqlite(path):
         return _SQLITE
     return f"DuckDB says: {type(error).__name__}."
-
-
-def _is_sqlite(path: str) -> bool:
-    """True if a file begins as all SQLite files do, with or without rows."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
 
 
 def _read(
@@ -338,7 +334,7 @@ def _read(
 
     opened = _of_relation(castable_relation(read_parquet(connection, files)), connection)
     # Parquet knows no collations
-    opened = replace(opened, plain=_Anything())
+    opened = replace(opened, plain=EveryName())
     if shared is None or not closed:
         return replace(opened, is_unchanged=watch_columns(files, columns))
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
@@ -374,19 +370,29 @@ def _of_delimited(
     files = found_files(connection, str(file.path))
     headers = read_headers(files, file.form)
 
-    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+    def read_from(headers: Headers, columns: Sequence[str]) -> nw.LazyFrame[Any]:
         rows = as_frame(read_delimited(connection, headers, file.form, columns))
         return rows if home is connection else _moved(rows, home)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        return read_from(headers, columns)
+
+    def mend(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any] | None:
+        found = with_mended_files(headers)
+        return None if found == headers else read_from(found, columns)
 
     schema = dict.fromkeys(columns_of(headers), nw.String())
     table = Table(
         read((), ()),
         schema,
         home,
-        plain=_Anything(),
+        plain=EveryName(),
         headed=True,
         reader=read,
-        decimal=file.decimal,
+        # what is in another encoding was mended when it was copied
+        mender=mend if file.form.encoding == "utf-8" else None,
+        decimal=file.form.decimal,
+        numbers_in_text=frozenset() if file.decimal is None else EveryName(),
     )
     if home is not connection or file.form.encoding != "utf-8":
         # its rows are in memory, or in a copy of ours
@@ -408,11 +414,19 @@ def _of_lines(
     """
     import narwhals as nw
 
-    patterns = [escape(file) for file in files]
-
-    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+    def read_from(
+        files: Sequence[str], columns: Sequence[str], lists: Sequence[str]
+    ) -> nw.LazyFrame[Any]:
+        patterns = [escape(file) for file in files]
         rows = as_frame(read_objects(connection, patterns, columns, lists))
         return rows if home is connection else _moved(rows, home)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        return read_from(files, columns, lists)
+
+    def mend(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any] | None:
+        found = [mended(file) for file in files]
+        return None if found == list(files) else read_from(found, columns, lists)
 
     # they have no columns, but have to be there
     same = watch_columns(files, lambda: None)
@@ -423,8 +437,9 @@ def _of_lines(
         frame,
         schema,
         home,
-        plain=_Anything(),
+        plain=EveryName(),
         reader=read,
+        mender=mend,
         declared=declared,
         is_unchanged=same,
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.tables.canonical_text import MOST_ZEROS
 from discreet.tables.delimited import Format, HeaderError, names_in
-from discreet.tables.lines import LONGEST
+from discreet.tables.lines import LONGEST, NO_TEXT
 
 _LINE, _DOCUMENT = "discreet_line", "discreet_document"
 # Numbers are turned into texts that begin so, because Spark would pass them through a float.
@@ -25,11 +25,13 @@ _JSON_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+(?![-+
 _NEXT_NUMBER = rf"\G((?:[^-\"0-9]|{_STRING})*+)({_JSON_NUMBER})"
 
 
-def read_csv_on_spark(spark: Any, path: str, form: Format) -> Any:
+def read_csv_on_spark(spark: Any, path: str, form: Format, person: str | None = None) -> Any:
     """Return a data frame of CSV files, each column text. All files have the header of
     the first one.
 
     A line that repeats the header is no row.
+
+    person: the column whose cells say whose row it is; one that is no text says nothing.
     """
     lines = _lines(spark, path)
     first = spark.read.text(path).selectExpr("cast(value as binary)").head()
@@ -40,11 +42,16 @@ def read_csv_on_spark(spark: Any, path: str, form: Format) -> Any:
         f"nullif({_cell(place, separator, form)}, '') as {_name(name)}"
         for place, name in enumerate(names)
     ]
-    return rows.selectExpr(*cells)
+    return _of_persons(rows.selectExpr(*cells), person if person in names else None)
 
 
-def read_json_on_spark(spark: Any, path: str, columns: Sequence[str]) -> Any:
-    """Return a data frame of JSON lines with these columns as text."""
+def read_json_on_spark(
+    spark: Any, path: str, columns: Sequence[str], person: str | None = None
+) -> Any:
+    """Return a data frame of JSON lines with these columns as text.
+
+    person: as in `read_csv_on_spark`.
+    """
     marked = (
         f"regexp_replace({_LINE}, {_text(_NEXT_NUMBER)}, {_text(f'$1{chr(34)}{_MARK}$2{chr(34)}')})"
     )
@@ -54,17 +61,24 @@ def read_json_on_spark(spark: Any, path: str, columns: Sequence[str]) -> Any:
         f"from_json({marked}, 'map<string,string>', {options}) as {_DOCUMENT}"
     )
     cells = [f"{_spelling(name)} as {_name(name)}" for name in dict.fromkeys(columns)]
-    return parsed.where(f"{_DOCUMENT} is not null").selectExpr(*cells)
+    return _of_persons(parsed.where(f"{_DOCUMENT} is not null").selectExpr(*cells), person)
 
 
 def _lines(spark: Any, path: str) -> Any:
     """The lines of files: a line feed or a carriage return ends one, and so does the
     character 0.
     """
-    lines = spark.read.text(path).selectExpr(f"substring_index(value, char(0), 1) as {_LINE}")
-    return lines.where(
-        f"is_valid_utf8({_LINE}) and {_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}"
+    lines = spark.read.text(path).selectExpr(
+        f"substring_index(make_valid_utf8(value), char(0), 1) as {_LINE}"
     )
+    return lines.where(f"{_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}")
+
+
+def _of_persons(frame: Any, person: str | None) -> Any:
+    """A data frame of a file without the rows whose person is no text."""
+    if person is None:
+        return frame
+    return frame.where(f"not coalesce(contains({_name(person)}, {_text(NO_TEXT)}), false)")
 
 
 def _decoded(first: bytes) -> str:

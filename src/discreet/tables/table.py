@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
+    Reader = Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]]
+    Mender = Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any] | None]
+
 Made = TypeVar("Made")
 
 # more of them are not listed in an error
@@ -28,10 +31,20 @@ _MANY_COLUMNS = 20
 _OWN = "__discreet_"
 HEADER_ADVICE = " Is the first line a header?"
 """What to look at where a file has no column of some name."""
+SAY_HOW = "Say how its numbers are written: "
+_IN_A_FILE = "CsvFile(path, decimal='.') for 44.5, or decimal=',' for 44,5."
+_IN_A_TABLE = "Session(table, numbers_in_text=True) for 44.5; or cast it to numbers first."
 TURN = threading.RLock()
 """A DuckDB connection answers one question at a time. Relations do not say whose
 connection they are from, so all that are handed over have one turn.
 """
+
+
+class EveryName(set[str]):
+    """The set of all names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +60,20 @@ class Table:
         never shown.
     reader: of text files, from columns and lists among them to the frame that has just
         these; `frame` has none of them then.
+    mender: of text files with bytes that are no text, the same with U+FFFD in their place.
+        Whether there are any, only a question that is paid for may ask.
     mixed: columns of Python objects, whose cells may be lists.
     index: what the index of a pandas frame is called, which is no column.
     loader: of data frames, from some of these columns to the frame that has them as
-        lists, too; `frame` has no rows where the data frame is a lazy one.
+        lists, too; `frame` has no rows where the data frame is a lazy one. Of text files, to
+        the frame for a question that is paid for.
     unread: columns that the engine fails to read because of a row, or cannot hold.
     listed: columns that a question asks for as lists.
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
     declared: of JSON lines, whether the caller said which columns there are.
     decimal: of text, what is between the whole part of a number and the rest.
+    numbers_in_text: columns that the caller says have numbers, if they are text.
     is_unchanged: of files, whether they still have the columns that they were opened with.
     lock: held while DuckDB is asked; one for each connection of ours.
     plans: of the statements that were asked on a connection of ours.
@@ -71,9 +88,8 @@ class Table:
     condition: Any = None
     plain: set[str] = field(default_factory=set, repr=False, compare=False)
     headed: bool = field(default=False, repr=False)
-    reader: Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]] | None = field(
-        default=None, repr=False, compare=False
-    )
+    reader: Reader | None = field(default=None, repr=False, compare=False)
+    mender: Mender | None = field(default=None, repr=False, compare=False)
     mixed: frozenset[str] = field(default=frozenset(), repr=False)
     index: frozenset[str] = field(default=frozenset(), repr=False)
     loader: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(
@@ -86,6 +102,7 @@ class Table:
     )
     declared: bool = False
     decimal: str = "."
+    numbers_in_text: Collection[str] = frozenset()
     is_unchanged: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
     lock: AbstractContextManager[Any] = field(default=TURN, repr=False, compare=False)
     plans: Plans | None = field(default=None, repr=False, compare=False)
@@ -135,13 +152,23 @@ class Table:
         listed = frozenset() if self.headed else frozenset(lists)
         try:
             with self.turn:
-                frame = self.reader(asked, [name for name in asked if name in listed])
+                parts = [name for name in asked if name in listed]
+                frame = self.reader(asked, parts)
                 schema = self.schema if self.headed else dict(frame.collect_schema())
         except Exception as error:
             # gone or moved since it was opened; the text would be the engine's own
             rule = "a file that DuckDB can still read"
             raise ParameterError("table", rule, type(error).__name__) from None
-        return replace(self, frame=frame, schema=schema, listed=listed)
+        opened = replace(self, frame=frame, schema=schema, listed=listed)
+        mender = self.mender
+        if mender is None:
+            return opened
+
+        def loader(lists: frozenset[str]) -> nw.LazyFrame[Any]:
+            rows = mender(asked, parts)
+            return frame if rows is None else rows
+
+        return replace(opened, loader=loader)
 
     def require_unchanged(self) -> None:
         """Refuse files that are gone or have other columns than when they were opened, before
@@ -181,6 +208,11 @@ class Table:
             raise ParameterTypeError(name, rule, column, hint)
         return column
 
+    @property
+    def numbers_hint(self) -> str:
+        """How to say that a column of text has numbers."""
+        return SAY_HOW + (_IN_A_FILE if self.headed else _IN_A_TABLE)
+
     def _is_pattern(self, column: str) -> bool:
         """True if an engine would read the name as one of several columns, or as none."""
         # Spark takes "a.b" for a part of "a", and "`a`" for "a": each may be another column
@@ -202,6 +234,20 @@ class Table:
         return ParameterError(name, "a column of the table", column, hint)
 
 
+def with_numbers(table: Table, columns: bool | Sequence[str]) -> Table:
+    """The table with what the caller says of numbers in text: of all columns, or of some."""
+    if isinstance(columns, bool):
+        return replace(table, numbers_in_text=EveryName()) if columns else table
+    if not isinstance(columns, (list, tuple)):
+        rule = "True or False, or a list of columns"
+        raise ParameterTypeError("numbers_in_text", rule, columns)
+    for column in columns:
+        table.require(column, "numbers_in_text")
+    if isinstance(table.numbers_in_text, EveryName):
+        return table
+    return replace(table, numbers_in_text=frozenset(columns))
+
+
 def as_frame(native: Any) -> nw.LazyFrame[Any]:
     """A relation of DuckDB, or a table of another engine, as Narwhals has it."""
     import narwhals as nw
@@ -217,8 +263,9 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
     The columns are not listed: in a file without a header line they would be the first
     row of the data. A name so close to what was typed is a name.
     """
-    close = get_close_matches(column.lower(), [known.lower() for known in columns], n=1, cutoff=0.8)
-    meant = [known for known in columns if close and known.lower() == close[0]]
+    plain = [known.strip().lower() for known in columns]
+    close = get_close_matches(column.strip().lower(), plain, n=1, cutoff=0.8)
+    meant = [known for known in columns if close and known.strip().lower() == close[0]]
     count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
     return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 

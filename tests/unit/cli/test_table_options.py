@@ -5,7 +5,9 @@ run on the real ones.
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from types import ModuleType, SimpleNamespace
 
 import duckdb
@@ -116,7 +118,9 @@ class TestSpark:
             table_options, "read_csv_on_spark", lambda *given: asked.append(given[1:]) or votes()
         )
         assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
-        assert asked == [(path, Format(separator, "utf-8", multiline=False, quoted=True))]
+        assert asked == [
+            (path, Format(separator, "utf-8", multiline=False, quoted=True), "student")
+        ]
 
     def test_json_has_the_columns_that_are_asked_for(self, shell, spark, monkeypatch):
         asked = []
@@ -125,7 +129,7 @@ class TestSpark:
         )
         words = ("--engine", "spark", "--where", "grade >= 0", *QUESTION, "--json")
         assert value(shell("mode", "votes.jsonl", *words)) == "Ada"
-        assert asked == [("votes.jsonl", ["teacher", "grade", "student"])]
+        assert asked == [("votes.jsonl", ["teacher", "grade", "student"], "student")]
 
     @pytest.mark.parametrize("option", [("--multiline",), ("--encoding", "latin-1")])
     def test_what_only_duckdb_reads(self, shell, spark, option):
@@ -244,3 +248,38 @@ def test_a_decimal_comma_is_said_by_the_caller(shell, tmp_path):
     outcome = shell("quantile", str(path), *asked, "--decimal", ",")
     assert json.loads(outcome.out)["value"] == 44.45
     shell("quantile", str(path), *asked, "--decimal", ";").refused("'--decimal'", "a comma")
+    shell("quantile", str(path), *asked).refused(
+        "'--column'", "--decimal . for 44.5, or --decimal ,"
+    )
+    shell("count", str(path), "--person", "who", "--epsilon", "1", "--where", "kg > 44").refused(
+        "'--where'", "--decimal . for 44.5"
+    )
+
+
+def test_text_of_other_tables_has_numbers_where_the_caller_says_so(shell, tmp_path):
+    path = tmp_path / "weights.jsonl"
+    path.write_text("".join(f'{{"who": {who}, "kg": 44.5}}\n' for who in range(99)))
+    asked = ("--column", "kg", "--person", "who", "--rule", "max", "--q", "0.5")
+    asked += ("--points", "0,44.5,90", "--epsilon", "60")
+    shell("quantile", str(path), *asked).refused("'--column'", "--numbers-in-text for 44.5")
+    outcome = shell("quantile", str(path), *asked, "--numbers-in-text", "--json")
+    assert json.loads(outcome.out)["value"] == 44.5
+
+
+def test_the_card_says_how_cells_were_read(shell):
+    asked = ("demo:visits", "--person", "patient", "--epsilon", "1")
+    grid = ("--q", "0.5", "--bounds", "0,99", "--step", "1", "--rule", "max")
+    told = shell("quantile", *asked, "--column", "minutes", *grid).out
+    assert "cells that are not numbers count as empty" in told
+    groups = ("--candidates", "yes,no", "--by", "ward", "--groups", "A,B")
+    told = shell("mode", *asked, "--column", "back", *groups).out
+    assert "a person counts in the first listed group only" in told
+
+
+@pytest.mark.parametrize("name", ["votes.sqlite", "votes.db"])
+def test_a_sqlite_file_is_refused_with_a_command_that_works(shell, tmp_path, name):
+    with closing(sqlite3.connect(tmp_path / name)) as database:
+        database.execute("create table votes (who text)")
+        database.commit()
+    asked = ("count", str(tmp_path / name), "--person", "who", "--epsilon", "1")
+    shell(*asked).refused("'TABLE'", "sqlite3 -header -csv FILE 'select")

@@ -32,6 +32,7 @@ from discreet.tables.conditions import (
     read_values,
 )
 from discreet.tables.opening import open_table
+from discreet.tables.table import with_numbers
 
 ROWS = """
     select * from (values
@@ -59,7 +60,7 @@ def connection():
 
 @pytest.fixture(scope="module")
 def table(connection):
-    return open_table(connection.sql(ROWS))
+    return with_numbers(open_table(connection.sql(ROWS)), True)
 
 
 @pytest.fixture(scope="module")
@@ -399,7 +400,7 @@ def test_categories_are_text(kind):
     frame = polars.DataFrame(
         {"id": [1, 2, 3, 4], "made": ["DE", "FR", "7", None]}, schema_overrides={"made": kind}
     )
-    table = open_table(frame)
+    table = with_numbers(open_table(frame), True)
     assert rows(table, "made = 'DE' or made > 'F'") == [1, 2]
     assert rows(table, "made not in ('DE', 'never')") == [2, 3]
     assert rows(table, "made = 7") == [3]
@@ -622,7 +623,13 @@ class TestBareWords:
 
     @pytest.mark.parametrize(
         "where",
-        ["start = 'end'", "start = a", "start = End", "start = 2020", "start = date '2020-01-01'"],
+        [
+            "start = 'end'",
+            "start = a",
+            "start = End",
+            "start = '2020'",
+            "start = date '2020-01-01'",
+        ],
     )
     def test_everything_else_is_a_value(self, where):
         assert self.bound(where).fits

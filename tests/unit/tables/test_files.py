@@ -538,22 +538,39 @@ class TestDecimalCommas:
         session = self.session(tmp_path, cells, decimal=",")
         assert self.median(session) == 44.45
         assert self.median(session, where="kg > 58.5") == 60
-        assert self.median(self.session(tmp_path, cells)) in (9, 58, 60)
+        assert self.median(self.session(tmp_path, cells, decimal=".")) in (9, 58, 60)
 
     def test_what_is_no_number_counts_as_empty(self, tmp_path):
         odd = ["1.5", "1.234,5", "1,2,3", ",5", "5,", "", "x"] * 9
         session = self.session(tmp_path, [*odd, "44,45"], decimal=",")
         assert self.median(session) == 44.45
 
-    @pytest.mark.parametrize("decimal", ["", ";", "..", None, 0])
+    @pytest.mark.parametrize("decimal", ["", ";", "..", 0])
     def test_other_marks_are_refused(self, decimal):
         with pytest.raises(ParameterError, match="'decimal' parameter of CsvFile must be a point"):
             CsvFile("a.csv", decimal=decimal)
 
     def test_the_card_says_what_is_no_number(self, tmp_path):
+        for said, example in (({}, "1,234 or 5%"), ({"decimal": ","}, "1.234,5 or 5%")):
+            card = repr(self.session(tmp_path, ["1"], **said).describe())
+            assert f"cells that are not numbers count as empty, such as {example}" in card
         card = self.session(tmp_path, ["1"]).describe()
-        assert "cells that are not numbers count as empty" in repr(card)
         assert "a person counts in the first listed group only" in card._repr_html_()
+
+
+def test_the_card_says_what_text_is_only_where_there_is_some():
+    numbers = pandas.DataFrame({"who": [1], "item": [2]})
+    assert "'yes ' differ" not in repr(Session(numbers, unit=PERSON, budget=PureDP(1)).describe())
+    texts = numbers.assign(item="a")
+    card = repr(Session(texts, unit=PERSON, budget=PureDP(1)).describe())
+    assert "'Yes', 'yes' and 'yes ' differ; days are written 2024-12-31" in card
+
+
+def test_a_name_that_lacks_the_spaces_of_the_header_is_meant(tmp_path):
+    path = written(tmp_path / "votes.csv", "who, item \n1,a\n")
+    session = Session(path, unit=PERSON, budget=PureDP(1))
+    with pytest.raises(ParameterError, match="did you mean ' item '"):
+        session.mode("item", candidates=["a"], epsilon=1)
 
 
 class TestDeclaredColumnsOfJsonLines:

@@ -48,7 +48,7 @@ class TestConditions:
         # as a number 01 is 1, and as text it is not
         cells = {"k": ["1"] * 10 + ["01"] * 20, "pet": ["cat"] * 10 + ["dog"] * 20}
         table = pandas.DataFrame(cells)
-        session = Session(table, unit=OneRow(), budget=PureDP(128))
+        session = Session(table, unit=OneRow(), budget=PureDP(128), numbers_in_text=True)
 
         def asked(value):
             return session.mode(
