@@ -609,9 +609,9 @@ class TestLocksAndSignals:
         from discreet.ledger.budget_terms import Sums
         from discreet.ledger.group_commit import carry_out_all
         from discreet.ledger.operations import Outcome, Reserve
-        from discreet.ledger.postgresql import _Transaction
+        from discreet.ledger.postgresql import _ServerTables
         from discreet.ledger.postgresql_connection import BEGIN
-        from discreet.ledger.transaction import Rows
+        from discreet.ledger.transaction import Transaction
 
         def operation(ticket):
             return Reserve(
@@ -633,8 +633,8 @@ class TestLocksAndSignals:
         with owner._store._held() as one, writer._store._held() as two:
             works = []
             for held in (one, two):
-                works.append(_Transaction(held, [BEGIN]))
-                outcomes = carry_out_all(Rows(works[-1]), [operation(f"t{len(works)}")])
+                works.append(_ServerTables(held, [BEGIN]))
+                outcomes = carry_out_all(Transaction(works[-1]), [operation(f"t{len(works)}")])
                 assert outcomes == [Outcome(number=2)]
             works[0].commit()
             with pytest.raises(psycopg.errors.UniqueViolation):

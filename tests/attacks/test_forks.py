@@ -293,7 +293,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     reader = threading.Thread(target=slow_reader)
     reader.start()
     inside.wait()
-    state = ledger._store._connection._states.here()
+    state = ledger._store._connection._states.get()
     state.lock = Telling(state.lock, waits)
     signaling = signal_when(waits)
     before = signal.signal(signal.SIGALRM, raising)
@@ -405,7 +405,7 @@ def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatc
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     """There is none in the child that could tell it what became of its charge."""
-    line, telling, children = ledger._threads._line.here(), os.pipe(), []
+    line, telling, children = ledger._threads._line.get(), os.pipe(), []
     line.leads.acquire()
     queued = threading.Event()
     line.queue = TellingQueue(queued)

@@ -152,7 +152,7 @@ sys.exit(sum(os.waitpid(child, 0)[1] for child in children))
 
 class TestDisk:
     def test_a_full_disk_charges_nothing(self, ledger):
-        with ledger._store._connection.hold() as connection:
+        with ledger._store._connection.use() as connection:
             (pages,) = connection.execute("pragma page_count").fetchone()
             connection.execute(f"pragma max_page_count = {pages}").fetchall()
         with pytest.raises(
@@ -194,7 +194,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
 
     def test_an_answer_that_cannot_be_written_is_not_given(self, ledger):
         reservation = charge(ledger, replayable=True)
-        with ledger._store._connection.hold() as connection:
+        with ledger._store._connection.use() as connection:
             connection.execute("pragma query_only = on").fetchall()
         with pytest.raises(LedgerError, match="readonly"):
             reservation.settle(

@@ -64,15 +64,15 @@ def read_address(
     if not isinstance(text, str):
         raise ParameterTypeError(owner, parameter, rule, type(address).__name__)
     scheme, _, rest = text.partition("://")
-    if scheme in _SERVERS and shown(text):
-        return Address(shown(text), None, "postgresql://" + rest)
+    if scheme in _SERVERS and without_secrets(text):
+        return Address(without_secrets(text), None, "postgresql://" + rest)
     is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
     path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
     if path in ("", ":memory:"):
         raise ParameterError(owner, parameter, rule, text, "In memory it would not survive.")
     if path is None or "\0" in path:
         hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
-        got = shown(text) or Hidden("one that cannot be read")
+        got = without_secrets(text) or Hidden("one that cannot be read")
         raise ParameterError(owner, parameter, rule, got, hint)
     return Address(text, Path(path))
 
@@ -86,7 +86,7 @@ def open_store(address: Address, timeout: float, create: bool) -> Store:
     return PostgreSQLStore(address.url, address.name, timeout, create=create)
 
 
-def shown(url: str) -> str:
+def without_secrets(url: str) -> str:
     """The URL without its password and without its options, which may hold one too; of
     one that we do not understand, nothing.
     """

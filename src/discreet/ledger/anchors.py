@@ -14,7 +14,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.transaction import ANCHORED, Rows
+from discreet.ledger.transaction import ANCHORED, Transaction
 from discreet.platforms import (
     BINARY,
     CLOSED_ON_EXEC,
@@ -79,20 +79,20 @@ class AnchorFile:
                 f"The anchor file {self._path} must be writable. Got: {problem}."
             ) from None
 
-    def begin(self, rows: Rows, name: str) -> tuple[bool, Anchor]:
+    def begin(self, transaction: Transaction, name: str) -> tuple[bool, Anchor]:
         """Whether the ledger says already that it has this file, and its latest point.
 
         Raises if it says so and the file is gone, or is the one of another ledger.
         """
-        declared = rows.request(ANCHORED) is not None
+        declared = transaction.request(ANCHORED) is not None
         first = not declared and self.read() is None
-        return declared, rows.head() if first else self.require(rows, name)
+        return declared, transaction.head() if first else self.require(transaction, name)
 
-    def require(self, rows: Rows, name: str) -> Anchor:
+    def require(self, transaction: Transaction, name: str) -> Anchor:
         """Refuse a ledger that does not contain the point that was kept; the ledger's
         latest point.
         """
-        kept, head = self.read(), rows.head()
+        kept, head = self.read(), transaction.head()
         # The first entry says that there is an anchor file: a power cut may come between the two.
         if kept is None or (kept.number == 0 and head.number > 1):
             got = "no such file" if kept is None else "the beginning of the chain"
@@ -100,7 +100,7 @@ class AnchorFile:
                 f"The anchor file {self._path} must hold a later point of the ledger {name}. Got "
                 f"{got}. {_NEXT}"
             )
-        found = rows.entry(kept.number) if kept.number else None
+        found = transaction.entry(kept.number) if kept.number else None
         if kept.number and (found is None or found[1] != kept.hash):
             raise LedgerDamagedError(
                 f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut or "

@@ -14,18 +14,18 @@ from discreet.ledger.chain import START, UNREADABLE, Anchor, fingerprint, link
 from discreet.ledger.entries import read_entry
 from discreet.ledger.operations import Reserve, decide
 from discreet.ledger.records import Charge, Verified
-from discreet.ledger.transaction import Balance, Found, Key, Request, Rows, Scope, Statement
+from discreet.ledger.transaction import Balance, Found, Key, Request, Scope, Statement, Transaction
 
 _LOT = 128
 """How many are looked for at once."""
 
 
-def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
+def verify(transaction: Transaction, anchors: Iterable[Anchor], name: str) -> Verified:
     """Check the chain, the sums and the requests against each other, and that the chain
     goes through the anchors.
     """
     head, memory, wanted = START, Replayed(), set(anchors)
-    for head in replay(rows, memory, name):
+    for head in replay(transaction, memory, name):
         _meet(head, wanted, name)
     _meet(START, wanted, name)
     if wanted:
@@ -34,18 +34,18 @@ def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
             f"The ledger {name} must go up to its anchor, entry {last}. Got {head.number} entries: "
             "it was cut or rolled back."
         )
-    _compare(rows, memory, name)
-    _find_again(rows, memory, head, name)
-    rows.check()
+    _compare(transaction, memory, name)
+    _find_again(transaction, memory, head, name)
+    transaction.check()
     return Verified(head.number, head)
 
 
-def replay(rows: Rows, memory: Replayed, name: str) -> Iterator[Anchor]:
+def replay(transaction: Transaction, memory: Replayed, name: str) -> Iterator[Anchor]:
     """Carry out all entries again, in memory; each point of the chain, as long as the
     hashes say that the entry is the one that was written.
     """
     head = START
-    for number, body, digest in rows.entries():
+    for number, body, digest in transaction.entries():
         head = _next(head, number, body, digest, name)
         _replay(memory, head.number, body, name)
         yield head
@@ -100,15 +100,15 @@ def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
         )
 
 
-def _compare(rows: Rows, memory: Replayed, name: str) -> None:
-    sums, known = rows.balances(), memory.scopes
+def _compare(transaction: Transaction, memory: Replayed, name: str) -> None:
+    sums, known = transaction.balances(), memory.scopes
     for scope in sums.keys() | known.keys():
         if sums.get(scope) != known.get(scope):
             raise LedgerDamagedError(
                 f"The sums of the ledger {name} for {scope} must be those of its entries. Got "
                 "others."
             )
-    found = {number: _without_answer(request) for number, request in rows.requests().items()}
+    found = {number: _without_answer(request) for number, request in transaction.requests().items()}
     for number in found.keys() | memory.answered.keys():
         if found.get(number) != memory.answered.get(number):
             raise LedgerDamagedError(
@@ -117,7 +117,7 @@ def _compare(rows: Rows, memory: Replayed, name: str) -> None:
             )
 
 
-def _find_again(rows: Rows, memory: Replayed, head: Anchor, name: str) -> None:
+def _find_again(transaction: Transaction, memory: Replayed, head: Anchor, name: str) -> None:
     """Look for everything in the way that a charge does, by the indexes: what they miss
     could be spent again.
     """
@@ -128,17 +128,17 @@ def _find_again(rows: Rows, memory: Replayed, head: Anchor, name: str) -> None:
     keys = list(dict.fromkeys(request.place for request in memory.answered.values()))
     for start in range(0, max(len(keys), len(scopes), 1), _LOT):
         lot = slice(start, start + _LOT)
-        rows.look_up(keys[lot], scopes[lot])
+        transaction.look_up(keys[lot], scopes[lot])
         right = True
-        right &= all(rows.balance(scope) == memory.balance(scope) for scope in scopes[lot])
+        right &= all(transaction.balance(scope) == memory.balance(scope) for scope in scopes[lot])
         right &= all(
-            rows.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset)
+            transaction.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset)
             for scope in scopes[lot]
         )
         for place in keys[lot]:
-            request = rows.request(place)
+            request = transaction.request(place)
             right &= request is not None and _without_answer(request) == memory.request(place)
-        if not right or rows.head() != head:
+        if not right or transaction.head() != head:
             raise wrong
 
 
@@ -158,7 +158,7 @@ class _Nothing:
         raise AssertionError(statement)
 
 
-class Replayed(Rows):
+class Replayed(Transaction):
     """The tables as the entries make them, in memory."""
 
     __slots__ = ()

@@ -195,7 +195,7 @@ class Terms:
             math.ceil(spending.delta * UNITS),
         )
 
-    def is_as_said(self, said: Terms, stated: frozenset[str]) -> bool:
+    def agrees_with(self, said: Terms, stated: frozenset[str]) -> bool:
         """Whether these are the terms that a caller asks for.
 
         stated: which of "delta_for_losses" and "counting" the caller named. What nobody
@@ -235,7 +235,7 @@ def scale_of(tariff: str) -> int:
     return 1 if tariff.startswith("coins") else UNITS
 
 
-def read_said(
+def read_new_terms(
     budget: Loss,
     windows: bool,
     subject: Subject,
@@ -270,7 +270,7 @@ def grow(terms: Terms, budget: Loss, owner: str) -> Terms:
         raise ParameterError(owner, "budget", f"a {terms.budget.kind} as before", budget)
     if isinstance(budget, ApproxDP) and bool(budget.delta) != (rule.counting != "epsilon"):
         raise ParameterError(owner, "budget", "with a delta, or without one, as before", budget)
-    return read_said(
+    return read_new_terms(
         budget, terms.windows, terms.subject, owner, _same_share(terms, budget), rule.counting
     )
 

@@ -92,9 +92,9 @@ class Guard:
         traceback: TracebackType | None,
     ) -> None:
         if error is not None:
-            self.tell(error)
+            self.translate(error)
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Raise what is to be raised instead of an error; else that one is."""
 
 
@@ -106,7 +106,7 @@ class NamedPart(Guard):
     def __init__(self, what: object) -> None:
         self._what = what
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Name the part."""
         if isinstance(error, UNREADABLE):
             problem = f"{self._what} must be as it was written. Got something else."
@@ -118,7 +118,7 @@ class DamageAdvice(Guard):
 
     __slots__ = ()
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Add the next step."""
         if isinstance(error, LedgerDamagedError):
             raise LedgerDamagedError(f"{error} Run discreet ledger verify.") from None

@@ -42,18 +42,18 @@ class ForkLocal(Generic[T]):
         self._make = make
         self._values: dict[int, T] = {}
 
-    def here(self) -> T:
+    def get(self) -> T:
         """The value of this process."""
         process = os.getpid()
         found = self._values.get(process)
         # In one step: of two threads that come at once, both get the value of the first.
         return self._values.setdefault(process, self._make()) if found is None else found
 
-    def forget(self) -> T | None:
+    def pop(self) -> T | None:
         """The value of this process, if it was made; the next one who asks makes another."""
         return self._values.pop(os.getpid(), None)
 
-    def disown(self) -> None:
+    def set_inherited_aside(self) -> None:
         """In a new child: what is there under its number is that of an ancestor who
         died, and had it before.
         """
@@ -103,9 +103,9 @@ class ReopenAfterFork(Generic[T]):
         _everyone[id(self)] = weakref.ref(self)
 
     @contextmanager
-    def hold(self) -> Iterator[T]:
+    def use(self) -> Iterator[T]:
         """The thing, until the end of the block."""
-        state = self._states.here()
+        state = self._states.get()
         patience = time.monotonic() + _LONGEST_FORK
         while True:
             with state.lock:
@@ -123,13 +123,13 @@ class ReopenAfterFork(Generic[T]):
 
     def drop(self) -> None:
         """When nobody uses it any more, close it; the next one who needs it makes another."""
-        state = self._states.here()
+        state = self._states.get()
         with state.lock:
             self._empty(state)
 
     def before_fork(self) -> None:
         """Wait until no other thread uses it, and close it."""
-        state = self._states.here()
+        state = self._states.get()
         with state.lock:
             # Else the thread that forks is using it itself, and the child inherits it.
             if not state.holders:
@@ -137,7 +137,7 @@ class ReopenAfterFork(Generic[T]):
 
     def after_fork(self) -> None:
         """In the child: let go of what is the parent's. What comes next does not rest on it."""
-        self._states.disown()
+        self._states.set_inherited_aside()
 
     def _fill(self, state: _State[T]) -> None:
         self._empty(state)

@@ -20,7 +20,7 @@ from discreet.ledger.chain import Guard
 from discreet.ledger.fork_safety import ForkLocal
 from discreet.ledger.operations import Operation, Outcome, Reserve, decide
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import Transaction
 
 MOST_AT_ONCE = 256
 LOOK, LONGEST_LOOK = 0.05, 0.5
@@ -40,7 +40,7 @@ class Store(Protocol):
         again: some of them may have been carried out before.
         """
 
-    def reading(self) -> AbstractContextManager[Rows]:
+    def reading(self) -> AbstractContextManager[Transaction]:
         """The tables as of the latest commit."""
 
     def holder(self) -> str:
@@ -57,7 +57,11 @@ class Store(Protocol):
 
 
 def carry_out_all(
-    rows: Rows, operations: Operations, *, presuming: bool = False, again: bool = False
+    transaction: Transaction,
+    operations: Operations,
+    *,
+    presuming: bool = False,
+    again: bool = False,
 ) -> Outcomes:
     """Carry out operations in one transaction.
 
@@ -68,20 +72,20 @@ def carry_out_all(
         entries have exactly their texts, with a random name in each.
     """
     if presuming:
-        rows.presume_new([asked.place for asked in operations if isinstance(asked, Reserve)])
-    done = rows.numbers_of([operation.entry() for operation in operations]) if again else {}
+        transaction.presume_new([asked.place for asked in operations if isinstance(asked, Reserve)])
+    done = transaction.numbers_of([operation.entry() for operation in operations]) if again else {}
     outcomes = [
         Outcome(number=done[operation.entry()])
         if again and operation.entry() in done
-        else decide(rows, operation)
+        else decide(transaction, operation)
         for operation in operations
     ]
     if presuming:
-        began_at = rows.began_at
+        began_at = transaction.began_at
         for outcome in outcomes:
             if outcome.refused or outcome.number <= began_at:
                 raise DoubtfulError
-    rows.flush()
+    transaction.flush()
     return outcomes
 
 
@@ -105,7 +109,7 @@ class Threads:
 
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""
-        process, mine, line = os.getpid(), _Waiting(operation), self._line.here()
+        process, mine, line = os.getpid(), _Waiting(operation), self._line.get()
         me, queued = threading.get_ident(), False
         if me in line.leading:
             # this thread leads, below: it would wait for itself
@@ -246,7 +250,7 @@ class FailingClosed(Guard):
     def __init__(self, name: str, kinds: tuple[type[Exception], ...]) -> None:
         self._name, self._kinds = name, kinds
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Tell what the database said."""
         if isinstance(error, self._kinds):
             problem = " ".join(str(error).split()) or type(error).__name__

@@ -27,7 +27,7 @@ from discreet.ledger.budget_terms import (
     grow,
     keep_coins,
     price,
-    read_said,
+    read_new_terms,
     read_terms,
 )
 from discreet.ledger.chain import Anchor, DamageAdvice, NamedPart
@@ -45,11 +45,11 @@ from discreet.ledger.operations import (
     Outcome,
     Reserve,
     Settle,
-    name,
+    random_name,
     ticket,
 )
 from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Right, Verified
-from discreet.ledger.refusals import lost, refusal, running, unexpected
+from discreet.ledger.refusals import lost_error, refusal_error, running_error, unexpected_error
 from discreet.ledger.reservation import Reservation
 from discreet.ledger.subject import Subject, make_subject, require_periods
 from discreet.ledger.transaction import (
@@ -59,8 +59,8 @@ from discreet.ledger.transaction import (
     Balance,
     Key,
     Request,
-    Rows,
     Scope,
+    Transaction,
 )
 from discreet.ledger.validation import (
     read_cost,
@@ -141,7 +141,7 @@ class Ledger:
         self._learned: dict[Scope, dict[str, Terms]] = {}
         # tickets of charges that nobody here will answer, and what the ledger was not told of them
         self._lost: set[str] = set()
-        self._untold: dict[str, Abandon] = {}
+        self._unreported: dict[str, Abandon] = {}
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file), timeout)
         self._needs_no_anchor_file = False
         if self._anchors is not None:
@@ -244,10 +244,10 @@ class Ledger:
         if scope.analyst:
             windows = self._share_of(dataset, subject, owner).windows
         every = subject.window_every is not None
-        said = read_said(budget, windows or every, subject, owner, delta_for_losses, counting)
+        said = read_new_terms(budget, windows or every, subject, owner, delta_for_losses, counting)
         named = {"delta_for_losses": delta_for_losses, "counting": counting}
         stated = tuple(name for name, value in named.items() if value is not None)
-        if self._is_opened(scope, said, stated):
+        if self._is_open(scope, said, stated):
             return
         operation = Open(
             **ticket(scope.dataset),
@@ -371,11 +371,11 @@ class Ledger:
             delta=str(cost.delta),
             amounts=self._amounts(base, scope, cost, owner),
             request=read_request(request, owner),
-            key=name() if key is None else read_known_name(key, "key", owner),
+            key=random_name() if key is None else read_known_name(key, "key", owner),
             after=0,
             holder=self._store.holder(),
         )
-        self._tell()
+        self._report_lost()
         patience = self._timeout if wait is None else read_patience(wait, owner)
         deadline = time.monotonic() + patience
         while True:
@@ -384,13 +384,13 @@ class Ledger:
                 break
             state = self._wait_for(asked, outcome, deadline)
             if state == RESERVED:
-                raise running(asked.key, patience)
+                raise running_error(asked.key, patience)
             if state:
                 if not again:
-                    raise lost(asked.key, state)
-                asked = self._renewed(asked, after=outcome.number)
+                    raise lost_error(asked.key, state)
+                asked = self._with_new_ticket(asked, after=outcome.number)
         if outcome.refused is not None:
-            raise refusal(outcome, asked, owner)
+            raise refusal_error(outcome, asked, owner)
         answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
         return self._reservation(asked, outcome.number, answer, replayable, key is not None)
 
@@ -406,21 +406,21 @@ class Ledger:
             read_optional_known_name(analyst, "analyst", owner),
             read_optional_name(window, "window", owner),
         )
-        with self._reading() as rows:
-            whole = rows.balance(Scope(scope.dataset)) if scope.window else None
+        with self._reading() as transaction:
+            whole = transaction.balance(Scope(scope.dataset)) if scope.window else None
             if whole is not None:
                 with NamedPart(f"The budget of {scope.dataset!r}"):
                     every = read_terms(whole.terms).subject.window_every
                 if every is not None:
                     require_periods(every, [scope.window], owner)
-            return self._read_account(scope, _balance_of(rows, scope), owner)
+            return self._read_account(scope, _balance_of(transaction, scope), owner)
 
     def accounts(self) -> tuple[Account, ...]:
         """The state of all budgets."""
-        with self._reading() as rows:
+        with self._reading() as transaction:
             found = [
                 self._read_account(scope, balance, "Ledger.accounts")
-                for scope, balance in rows.balances().items()
+                for scope, balance in transaction.balances().items()
             ]
         return tuple(
             sorted(
@@ -514,7 +514,7 @@ class Ledger:
         """The latest answers that were kept, newest first, each with its whole question."""
         owner = "Ledger.answers"
         pages = self._charges(owner, dataset, analyst, before, limit, kept=True)
-        return tuple(self._kept(charge, known) for charge, known in pages)
+        return tuple(self._kept_answer(charge, known) for charge, known in pages)
 
     def answer(self, number: int) -> KeptAnswer:
         """The answer that was kept for the charge of this number."""
@@ -525,7 +525,7 @@ class Ledger:
         if not pages or pages[0][0].number != number:
             rule = "that of a charge whose answer was kept"
             raise ParameterError(owner, "number", rule, number)
-        return self._kept(*pages[0])
+        return self._kept_answer(*pages[0])
 
     def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
         """Whether the answer to the request of this key was kept: asked again, it is free."""
@@ -535,8 +535,8 @@ class Ledger:
             read_optional_known_name(analyst, "analyst", owner),
             read_known_name(key, "key", owner),
         )
-        with self._reading() as rows:
-            known = rows.request(place)
+        with self._reading() as transaction:
+            known = transaction.request(place)
         return known is not None and known.answer is not None
 
     def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
@@ -549,9 +549,9 @@ class Ledger:
             read_optional_known_name(analyst, "analyst", owner),
             read_known_name(key, "key", owner),
         )
-        with self._reading() as rows:
-            known = rows.request(place)
-            entry = None if known is None else rows.entry(known.number)
+        with self._reading() as transaction:
+            known = transaction.request(place)
+            entry = None if known is None else transaction.entry(known.number)
         if known is None or entry is None or known.answer is not None:
             return False
         if known.state == RESERVED and self._is_held(known.number, entry[0]):
@@ -561,13 +561,13 @@ class Ledger:
     def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
         """The latest entries of the chain, newest first, of every kind: for an audit."""
         before, limit = read_page(before, limit, "Ledger.entries")
-        with self._reading() as rows:
-            return tuple(self._entry(*row) for row in rows.latest(before, limit))
+        with self._reading() as transaction:
+            return tuple(self._entry(*row) for row in transaction.latest(before, limit))
 
     def anchor(self) -> str:
         """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
-        with self._reading() as rows:
-            return str(rows.head())
+        with self._reading() as transaction:
+            return str(transaction.head())
 
     def verify(self, *anchors: str) -> Verified:
         """Check that no entry was edited, deleted, reordered or cut off, that the sums
@@ -579,24 +579,24 @@ class Ledger:
         was opened without, and no anchor is given.
         """
         points = [_read_anchor(anchor) for anchor in anchors]
-        with self._store.reading() as rows:
-            found = verify(rows, points, self._name)
+        with self._store.reading() as transaction:
+            found = verify(transaction, points, self._name)
             if self._anchors is not None:
-                self._anchors.require(rows, self._name)
+                self._anchors.require(transaction, self._name)
             elif not points:
-                self._require_no_anchor_file(rows)
+                self._require_no_anchor_file(transaction)
             return found
 
     # --- inside: budgets
 
-    def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
+    def _is_open(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
         """Whether the budget is open already, as it was said: then its coins need not be
         certified again.
         """
-        with self._reading() as rows:
-            known = rows.balance(scope)
+        with self._reading() as transaction:
+            known = transaction.balance(scope)
             with NamedPart(f"The budget of {scope}"):
-                same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
+                same = known and read_terms(known.terms).agrees_with(said, frozenset(stated))
         return bool(same) and known is not None and not known.closed
 
     def _close(self, dataset: str, analyst: str | None, reason: str, owner: str) -> None:
@@ -648,22 +648,22 @@ class Ledger:
 
         def abandon() -> None:
             self._lost.add(asked.ticket)
-            self._untold[asked.ticket] = Abandon(
+            self._unreported[asked.ticket] = Abandon(
                 **ticket(scope.dataset), analyst=scope.analyst, key=asked.key, of=number
             )
-            self._tell()
+            self._report_lost()
 
         return Reservation(number, asked.loss, answer, settle, abandon if named else None)
 
-    def _tell(self) -> None:
+    def _report_lost(self) -> None:
         """Tell the ledger of answers that are lost, also of those of which it could not be told
         before: others would wait for them as long as this process is there.
         """
         # where it cannot be told now, what led here says more, or the next charge does
         with suppress(LedgerError):
-            for lost, operation in list(self._untold.items()):
+            for lost, operation in list(self._unreported.items()):
                 self._carry_out(operation)
-                self._untold.pop(lost, None)
+                self._unreported.pop(lost, None)
                 self._lost.discard(lost)
 
     def _charge_for(self, asked: Reserve) -> Outcome:
@@ -687,13 +687,13 @@ class Ledger:
             amounts.update({terms.tariff: price(terms, cost, owner) for terms in needed})
             learned = self._learned.setdefault(Scope(asked.dataset, asked.analyst), {})
             learned.update({terms.tariff: terms for terms in needed})
-            asked = self._renewed(asked, amounts=tuple(amounts.items()))
+            asked = self._with_new_ticket(asked, amounts=tuple(amounts.items()))
             outcome = self._charge_for(asked)
         return outcome, asked
 
-    def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
+    def _with_new_ticket(self, asked: Reserve, **changed: Any) -> Reserve:
         """The same request once more, with a ticket of its own."""
-        return replace(asked, ticket=name(), **changed)
+        return replace(asked, ticket=random_name(), **changed)
 
     def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
         """Wait for the answer of a request that another one has paid for.
@@ -703,8 +703,8 @@ class Ledger:
         """
         place, pause = (asked.dataset, asked.analyst, asked.key), LOOK
         while True:
-            with self._reading() as rows:
-                known, entry = rows.request(place), rows.entry(found.number)
+            with self._reading() as transaction:
+                known, entry = transaction.request(place), transaction.entry(found.number)
             if known is None or entry is None or known.number != found.number or known.answer:
                 return ""
             if known.state != RESERVED:
@@ -735,14 +735,14 @@ class Ledger:
 
     def _carry_out(self, operation: Operation) -> Outcome:
         if self._anchors is None and not self._needs_no_anchor_file:
-            with self._reading() as rows:
-                self._require_no_anchor_file(rows)
+            with self._reading() as transaction:
+                self._require_no_anchor_file(transaction)
             self._needs_no_anchor_file = True
         with DamageAdvice():
             outcome = self._threads.carry_out(operation)
         if self._anchors is not None:
-            with self._store.reading() as rows:
-                head = self._anchors.require(rows, self._name)
+            with self._store.reading() as transaction:
+                head = self._anchors.require(transaction, self._name)
             self._anchors.keep(head)
         return outcome
 
@@ -751,8 +751,8 @@ class Ledger:
         it has one.
         """
         # The file comes first: without it the entry would stop everybody after a power cut.
-        with self._store.reading() as rows:
-            declared, head = anchors.begin(rows, self._name)
+        with self._store.reading() as transaction:
+            declared, head = anchors.begin(transaction, self._name)
         anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
@@ -760,9 +760,9 @@ class Ledger:
 
     # --- inside: reading
 
-    def _require_no_anchor_file(self, rows: Rows) -> None:
+    def _require_no_anchor_file(self, transaction: Transaction) -> None:
         """Refuse a ledger that notes that it has an anchor file, where none was named."""
-        if rows.request(ANCHORED) is not None:
+        if transaction.request(ANCHORED) is not None:
             raise LedgerError(
                 f"The ledger {self._name} must be compared with its anchor file. Got none, so an "
                 "older copy would not be noticed. Name the file: anchor_file= in Python, "
@@ -783,8 +783,8 @@ class Ledger:
 
     def _state_after(self, place: Key, number: int) -> str:
         """The state of a request whose process is gone: it may have settled just before."""
-        with self._reading() as rows:
-            known = rows.request(place)
+        with self._reading() as transaction:
+            known = transaction.request(place)
         if known is None or known.number != number or known.answer is not None:
             return ""
         return LOST if known.state == RESERVED else known.state
@@ -805,26 +805,34 @@ class Ledger:
         if analyst is not None:
             read_known_name(analyst, "analyst", owner)
         before, limit = read_page(before, limit, owner)
-        with self._reading() as rows:
+        with self._reading() as transaction:
             return [
-                self._charge(rows, *row)
-                for row in rows.latest_charges(dataset, analyst, before, limit, kept)
+                self._charge(transaction, *row)
+                for row in transaction.latest_charges(dataset, analyst, before, limit, kept)
             ]
 
     def _charge(
-        self, rows: Rows, number: int, body: str, digest: str, previous: str, *row: Any
+        self,
+        transaction: Transaction,
+        number: int,
+        body: str,
+        digest: str,
+        previous: str,
+        *row: Any,
     ) -> tuple[Charge, Request]:
         require_linked(number, body, digest, previous, self._name)
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
             operation, known = read_entry(body, {}), Request(*row)
             if not isinstance(operation, Reserve) or known.fingerprint != operation.fingerprint:
                 raise ValueError("another entry")
-            charge = Charge.read(number, operation, known, self._tariff(rows, operation.dataset))
+            charge = Charge.read(
+                number, operation, known, self._tariff(transaction, operation.dataset)
+            )
         return charge, known
 
-    def _tariff(self, rows: Rows, dataset: str) -> str:
+    def _tariff(self, transaction: Transaction, dataset: str) -> str:
         """What a data set counts."""
-        balance = rows.balance(Scope(dataset))
+        balance = transaction.balance(Scope(dataset))
         with NamedPart(f"The budget of {dataset!r}"):
             return "" if balance is None else read_terms(balance.terms).tariff
 
@@ -833,7 +841,7 @@ class Ledger:
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
             return LedgerEntry.read(number, body, digest)
 
-    def _kept(self, charge: Charge, known: Request) -> KeptAnswer:
+    def _kept_answer(self, charge: Charge, known: Request) -> KeptAnswer:
         return KeptAnswer(charge=charge, release=self._release(charge.number, known.answer or ""))
 
     def _release(self, number: int, text: str) -> Release:
@@ -860,26 +868,26 @@ class Ledger:
         if base.subject.window_every is not None:
             require_periods(base.subject.window_every, windows, owner)
         whose = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
-        with self._reading() as rows:
+        with self._reading() as transaction:
             for scope in [Scope(dataset, name, each) for name in whose for each in windows or [""]]:
-                balance = _balance_of(rows, scope)
+                balance = _balance_of(transaction, scope)
                 if balance is None:
-                    raise _not_opened(scope, owner)
+                    raise _unknown_budget(scope, owner)
                 with NamedPart(f"The budget of {scope}"):
                     found.append((scope, balance, read_terms(balance.terms)))
         return found
 
     def _read_account(self, scope: Scope, balance: Balance | None, owner: str) -> Account:
         if balance is None:
-            raise _not_opened(scope, owner)
+            raise _unknown_budget(scope, owner)
         with NamedPart(f"The budget of {scope}"):
             return Account.read(scope, balance)
 
     def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
         """What was agreed when the budget was opened."""
         scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
-        with self._reading() as rows:
-            balance = rows.balance(scope)
+        with self._reading() as transaction:
+            balance = transaction.balance(scope)
             if balance is None:
                 rule = "one that was opened in this ledger"
                 raise ParameterError(owner, "dataset", rule, dataset, "See Ledger.open.")
@@ -887,29 +895,29 @@ class Ledger:
                 return read_terms(balance.terms)
 
     @contextmanager
-    def _reading(self) -> Iterator[Rows]:
+    def _reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit."""
-        with DamageAdvice(), self._store.reading() as rows:
-            yield rows
+        with DamageAdvice(), self._store.reading() as transaction:
+            yield transaction
 
 
 def _require(outcome: Outcome, operation: Operation, owner: str) -> None:
     """Refuse to go on after an operation that was refused."""
     if outcome.refused is not None:
-        raise unexpected(outcome, operation, owner)
+        raise unexpected_error(outcome, operation, owner)
 
 
-def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
+def _balance_of(transaction: Transaction, scope: Scope) -> Balance | None:
     """A budget. A window that was not charged yet has that of its data set or analyst, and
     is closed with it.
     """
-    owner = rows.balance(scope._replace(window=""))
+    owner = transaction.balance(scope._replace(window=""))
     if owner is None:
         return None
-    return (rows.balance(scope) or owner)._replace(closed=owner.closed)
+    return (transaction.balance(scope) or owner)._replace(closed=owner.closed)
 
 
-def _not_opened(scope: Scope, owner: str) -> ParameterError:
+def _unknown_budget(scope: Scope, owner: str) -> ParameterError:
     asked = Hidden(str(scope._replace(window="")))
     rule = "one that was opened in this ledger"
     return ParameterError(owner, "dataset", rule, asked, "See Ledger.open.")

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
 from discreet.ledger.chain import NamedPart, canonical, digest, fingerprint
-from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Key, Rows, Scope
+from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Key, Scope, Transaction
 from discreet.privacy.loss import Loss
 
 Why = Literal[
@@ -56,7 +56,7 @@ class Operation:
 
     def to_dict(self) -> dict[str, Any]:
         """The operation as JSON."""
-        told = {name: _plain(getattr(self, name)) for name in FIELDS[self.do]}
+        told = {name: _to_json(getattr(self, name)) for name in FIELDS[self.do]}
         return {"do": self.do, **told}
 
     def entry(self) -> str:
@@ -67,10 +67,10 @@ class Operation:
 def ticket(dataset: str) -> dict[str, str]:
     """What every new operation has: a name of its own, and the time."""
     now = _written(int(time.time()))
-    return {"ticket": name(), "time": now, "dataset": dataset}
+    return {"ticket": random_name(), "time": now, "dataset": dataset}
 
 
-def name() -> str:
+def random_name() -> str:
     """A random name, which nobody else has and nobody can guess."""
     return os.urandom(16).hex()
 
@@ -182,7 +182,7 @@ class Reserve(OfRequest):
             f'"analyst":{_quoted(self.analyst)},"dataset":{_quoted(self.dataset)},'
             f'"delta":{_quoted(self.delta)},"do":"reserve","holder":{_quoted(self.holder)},'
             f'"key":{_quoted(self.key)},"loss":{loss},'
-            f'"parts":{"null" if self.parts is None else canonical(_plain(self.parts))},'
+            f'"parts":{"null" if self.parts is None else canonical(_to_json(self.parts))},'
             f'"request":{request},"ticket":{_quoted(self.ticket)},'
             f'"time":{_quoted(self.time)},"windows":{_texts(self.windows)}}}'
         )
@@ -272,13 +272,13 @@ KINDS: dict[str, type[Operation]] = {
 FIELDS = {do: tuple(field.name for field in fields(kind)) for do, kind in KINDS.items()}
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """A field as JSON."""
     # most fields are text
     if type(value) is str:
         return value
     if isinstance(value, tuple):
-        return [_plain(part) for part in value]
+        return [_to_json(part) for part in value]
     if isinstance(value, Sums):
         return list(value.to_texts())
     return value.to_dict() if isinstance(value, Loss) else value
@@ -313,25 +313,25 @@ def _mapping(value: dict[str, Any]) -> str:
     return f"{{{','.join(written)}}}"
 
 
-def decide(rows: Rows, operation: Operation) -> Outcome:
+def decide(transaction: Transaction, operation: Operation) -> Outcome:
     """Carry out an operation, or refuse it."""
     match operation:
         case Reserve():
-            return _reserve(rows, operation)
+            return _reserve(transaction, operation)
         case Settle():
-            return _end(rows, operation, SETTLED, operation.answer)
+            return _end(transaction, operation, SETTLED, operation.answer)
         case Abandon():
-            return _end(rows, operation, LOST)
+            return _end(transaction, operation, LOST)
         case Open():
-            return _open(rows, operation)
+            return _open(transaction, operation)
         case Extend():
-            return _extend(rows, operation)
+            return _extend(transaction, operation)
         case Close():
-            return _close(rows, operation)
+            return _close(transaction, operation)
         case Note():
-            return _write(rows, operation)
+            return _write(transaction, operation)
         case AnchorNoted():
-            return _note_anchor(rows, operation)
+            return _note_anchor(transaction, operation)
     raise TypeError("another operation")
 
 
@@ -350,30 +350,30 @@ class _BudgetOf(NamedTuple):
         return f"The budget of {self.scope}"
 
 
-def _open(rows: Rows, operation: Open) -> Outcome:
+def _open(transaction: Transaction, operation: Open) -> Outcome:
     scope = Scope(operation.dataset, operation.analyst)
-    known = rows.balance(scope)
+    known = transaction.balance(scope)
     if known is not None:
         if known.closed:
             return Outcome(refused="closed", analyst=scope.analyst)
         wanted, stated = read_terms(operation.terms), frozenset(operation.stated)
-        same = _terms_of(scope, known).is_as_said(wanted, stated)
+        same = _terms_of(scope, known).agrees_with(wanted, stated)
         return Outcome() if same else Outcome(refused="other terms", terms=(known.terms,))
-    whole = rows.balance(Scope(scope.dataset))
+    whole = transaction.balance(Scope(scope.dataset))
     if scope.analyst and whole is None:
         return Outcome(refused="unknown data set")
     if whole is not None and whole.closed:
         return Outcome(refused="closed")
-    rows.put_balance(scope, Balance(operation.terms))
-    return _write(rows, operation)
+    transaction.put_balance(scope, Balance(operation.terms))
+    return _write(transaction, operation)
 
 
-def _extend(rows: Rows, operation: Extend) -> Outcome:
+def _extend(transaction: Transaction, operation: Extend) -> Outcome:
     """Raise a budget. Windows that were charged already keep theirs: it is the future
     that gets more.
     """
     scope = Scope(operation.dataset, operation.analyst)
-    known = rows.balance(scope)
+    known = transaction.balance(scope)
     if known is None:
         return Outcome(refused="unknown data set")
     if known.closed:
@@ -385,64 +385,64 @@ def _extend(rows: Rows, operation: Extend) -> Outcome:
     counts_alike = before.tariff == after.tariff
     if not operation.is_larger(before, after) or (charged and not counts_alike):
         return Outcome(refused="smaller")
-    rows.put_balance(scope, known._replace(terms=terms))
-    return _write(rows, operation)
+    transaction.put_balance(scope, known._replace(terms=terms))
+    return _write(transaction, operation)
 
 
-def _close(rows: Rows, operation: Close) -> Outcome:
+def _close(transaction: Transaction, operation: Close) -> Outcome:
     scope = Scope(operation.dataset, operation.analyst)
-    known = rows.balance(scope)
+    known = transaction.balance(scope)
     if known is None:
         return Outcome(refused="unknown analyst" if scope.analyst else "unknown data set")
     if known.closed:
         return Outcome(refused="closed", analyst=scope.analyst)
-    rows.put_balance(scope, known._replace(closed=operation.reason))
-    return _write(rows, operation)
+    transaction.put_balance(scope, known._replace(closed=operation.reason))
+    return _write(transaction, operation)
 
 
-def _reserve(rows: Rows, operation: Reserve) -> Outcome:
+def _reserve(transaction: Transaction, operation: Reserve) -> Outcome:
     dataset, analyst, place = operation.dataset, operation.analyst, operation.place
-    known = rows.request(place)
+    known = transaction.request(place)
     if known is not None:
         if known.fingerprint != operation.fingerprint:
             return Outcome(refused="another request")
         if known.answer is not None:
             return Outcome(number=known.number, answer=known.answer)
         if known.number != operation.after:
-            if _has_written(rows, operation, known.number):
+            if _has_written(transaction, operation, known.number):
                 return Outcome(number=known.number)
             return Outcome(refused="unanswered", number=known.number, state=known.state)
-    if rows.has_analysts(dataset):
+    if transaction.has_analysts(dataset):
         if not analyst:
             return Outcome(refused="no analyst")
-        if rows.balance(Scope(dataset, analyst)) is None:
+        if transaction.balance(Scope(dataset, analyst)) is None:
             return Outcome(refused="unknown analyst")
-    refused = _charge(rows, operation)
+    refused = _charge(transaction, operation)
     if refused is not None:
         return refused
     text, fingerprint = operation.entry_and_fingerprint()
-    number = rows.append(text).number
-    rows.add_request(place, number, fingerprint)
+    number = transaction.append(text).number
+    transaction.add_request(place, number, fingerprint)
     return Outcome(number)
 
 
-def _has_written(rows: Rows, operation: Reserve, number: int) -> bool:
+def _has_written(transaction: Transaction, operation: Reserve, number: int) -> bool:
     """Whether an entry is of this very operation: its text has a random name in it. Then a
     child that was forked in between has carried it out, and may not say so.
     """
-    found = rows.entry(number)
+    found = transaction.entry(number)
     return found is not None and found[0] == operation.entry_and_fingerprint()[0]
 
 
-def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
+def _charge(transaction: Transaction, operation: Reserve) -> Outcome | None:
     """Charge all budgets, or none and say which one is too small, or closed."""
     balances: dict[Scope, Balance] = {}
     agreed: dict[Scope, Terms] = {}
     unpriced: list[str] = []
-    for scope in scopes_of(rows, operation):
+    for scope in scopes_of(transaction, operation):
         whole = scope._replace(window="") if scope.window else scope
-        owner = rows.balance(whole)
-        balance = owner if whole is scope else rows.balance(scope) or owner
+        owner = transaction.balance(whole)
+        balance = owner if whole is scope else transaction.balance(scope) or owner
         if owner is None or balance is None:
             return Outcome(refused="unknown data set")
         if owner.closed:
@@ -468,36 +468,38 @@ def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
             )
         balances[scope] = Balance(balance.terms, after, balance.closed)
     for scope, balance in balances.items():
-        rows.put_balance(scope, balance)
+        transaction.put_balance(scope, balance)
     return None
 
 
-def scopes_of(rows: Rows, operation: Reserve) -> list[Scope]:
+def scopes_of(transaction: Transaction, operation: Reserve) -> list[Scope]:
     """All budgets that a reservation is charged to: the analyst's own come first, because a
     refusal by the data set's shows what others have spent.
     """
     dataset, analyst = operation.dataset, operation.analyst
-    owners = [analyst, ""] if analyst and rows.has_analysts(dataset) else [""]
+    owners = [analyst, ""] if analyst and transaction.has_analysts(dataset) else [""]
     return [
         Scope(dataset, owner, window) for owner in owners for window in operation.windows or [""]
     ]
 
 
-def _end(rows: Rows, operation: Settle | Abandon, state: str, answer: str | None = None) -> Outcome:
+def _end(
+    transaction: Transaction, operation: Settle | Abandon, state: str, answer: str | None = None
+) -> Outcome:
     """Note that a reservation was answered, or will never be."""
-    if not rows.end(operation.place, operation.of, state, answer):
+    if not transaction.end(operation.place, operation.of, state, answer):
         return Outcome(refused="not reserved")
-    return _write(rows, operation)
+    return _write(transaction, operation)
 
 
-def _note_anchor(rows: Rows, operation: AnchorNoted) -> Outcome:
+def _note_anchor(transaction: Transaction, operation: AnchorNoted) -> Outcome:
     """Note that the ledger has an anchor file: whoever says later that there is none is wrong."""
-    if rows.request(ANCHORED) is not None:
+    if transaction.request(ANCHORED) is not None:
         return Outcome()
-    outcome = _write(rows, operation)
-    rows.add_request(ANCHORED, outcome.number, fingerprint("anchor"))
+    outcome = _write(transaction, operation)
+    transaction.add_request(ANCHORED, outcome.number, fingerprint("anchor"))
     return outcome
 
 
-def _write(rows: Rows, operation: Operation) -> Outcome:
-    return Outcome(number=rows.append(operation.entry()).number)
+def _write(transaction: Transaction, operation: Operation) -> Outcome:
+    return Outcome(number=transaction.append(operation.entry()).number)

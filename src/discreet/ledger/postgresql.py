@@ -13,7 +13,7 @@ primary key, so that of two who write at the same time one fails.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from discreet.errors import LedgerError, MissingExtraError
@@ -35,7 +35,7 @@ from discreet.ledger.postgresql_connection import (
 )
 from discreet.ledger.postgresql_schema import find, grant, prepare
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import Found, Rows, Scope, Statement
+from discreet.ledger.transaction import Found, Scope, Statement, Transaction
 from discreet.versions import require
 
 _ALIVE = "select 1 from pg_catalog.pg_stat_activity where pid::text = ?"
@@ -59,12 +59,16 @@ class PostgreSQLStore:
         self._url, self._name, self._timeout = url, name, timeout
         self._kinds = (psycopg.Error, OSError)
         self._connection = Reconnecting(self._make_connection)
-        with self._failing_closed(), closing_after_failure(self), self._held() as connection:
+        with (
+            self._failing_closed(),
+            closing_after_failure(self),
+            self._connection.use() as connection,
+        ):
             prepare(connection, create)
 
     def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
         """Carry out operations, durably."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed(), self._connection.use() as connection:
             if connection.alone and not again:
                 outcomes = _carry_out_ahead(connection, operations)
                 if outcomes is not None:
@@ -77,54 +81,51 @@ class PostgreSQLStore:
         """Wait for the turn, look up what has to be known, and write."""
         import psycopg
 
-        transaction = _Transaction(connection, [BEGIN, _TURN])
-        rows = Rows(transaction)
+        tables = _ServerTables(connection, [BEGIN, _TURN])
+        transaction = Transaction(tables)
         try:
-            _look_up(rows, operations)
-            outcomes = carry_out_all(rows, operations, again=again)
+            _look_up(transaction, operations)
+            outcomes = carry_out_all(transaction, operations, again=again)
         except psycopg.errors.LockNotAvailable:
             rule = f"must be free within {self._timeout} seconds"
             raise LedgerError(f"The ledger {self._name} {rule}. Got no turn.") from None
         before, connection.memory = connection.memory, None
-        transaction.commit()
-        connection.alone = before is not None and before.head.number == rows.began_at
+        tables.commit()
+        connection.alone = before is not None and before.head.number == transaction.began_at
         if before is not None and connection.alone:
-            rows.remember(before)
-        connection.memory = rows.memory()
+            transaction.remember(before)
+        connection.memory = transaction.memory()
         return outcomes
 
     @contextmanager
-    def reading(self) -> Iterator[Rows]:
+    def reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed(), self._connection.use() as connection:
             # a reader has no turn that others wait for, and may take its time
             connection.ask([SNAPSHOT, ("set local idle_in_transaction_session_timeout = 0", ())])
-            yield Rows(_Transaction(connection))
+            yield Transaction(_ServerTables(connection))
             connection.ask([COMMIT])
 
     def holder(self) -> str:
         """The name of this process, as the entry of a charge has it: its connection."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed(), self._connection.use() as connection:
             return str(connection.raw.info.backend_pid)
 
     def is_alive(self, holder: str) -> bool:
         """Whether the connection of this name is still there. The server may have given
         its number to another one since: then a request that is lost counts as running.
         """
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed(), self._connection.use() as connection:
             return bool(connection.one(_ALIVE, holder))
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
         """Give roles their rights and everybody else none; who has which now."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed(), self._connection.use() as connection:
             return grant(connection, writers, readers)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.drop()
-
-    def _held(self) -> AbstractContextManager[ServerConnection]:
-        return self._connection.hold()
 
     def _make_connection(self) -> ServerConnection:
         connection = ServerConnection(self._url, self._name, self._timeout)
@@ -139,7 +140,7 @@ class PostgreSQLStore:
         return FailingClosed(self._name, self._kinds)
 
 
-def _look_up(rows: Rows, operations: Operations) -> None:
+def _look_up(transaction: Transaction, operations: Operations) -> None:
     """Find out at once what these operations have to know."""
     scopes = {
         Scope(asked.dataset, owner, window)
@@ -148,7 +149,9 @@ def _look_up(rows: Rows, operations: Operations) -> None:
         for owner in ("", asked.analyst)
         for window in ("", *(asked.windows if isinstance(asked, Reserve) else ()))
     }
-    rows.look_up([asked.place for asked in operations if isinstance(asked, OfRequest)], scopes)
+    transaction.look_up(
+        [asked.place for asked in operations if isinstance(asked, OfRequest)], scopes
+    )
 
 
 def _carry_out_ahead(connection: ServerConnection, operations: Operations) -> Outcomes | None:
@@ -163,26 +166,26 @@ def _carry_out_ahead(connection: ServerConnection, operations: Operations) -> Ou
     memory = connection.memory
     if memory is None:
         return None
-    transaction = _Transaction(connection, [BEGIN, _TURN_NOW], asks=False)
-    rows = Rows(transaction, memory.copy())
+    tables = _ServerTables(connection, [BEGIN, _TURN_NOW], asks=False)
+    transaction = Transaction(tables, memory.copy())
     try:
-        outcomes = carry_out_all(rows, operations, presuming=True)
+        outcomes = carry_out_all(transaction, operations, presuming=True)
     except DoubtfulError:
         return None
     connection.memory = None
     try:
-        transaction.commit()
+        tables.commit()
     except (psycopg.IntegrityError, psycopg.errors.LockNotAvailable):
         if connection.warned:
             # it is in the chain, and not where it has to be besides
             raise
         connection.rollback()
         return None
-    connection.memory = rows.memory()
+    connection.memory = transaction.memory()
     return outcomes
 
 
-class _Transaction:
+class _ServerTables:
     """The tables within one transaction. What is written travels with the commit.
 
     begin: what travels before everything else.

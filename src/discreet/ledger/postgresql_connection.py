@@ -165,11 +165,11 @@ class Reconnecting:
         self._connection = ReopenAfterFork(make, ServerConnection.close)
 
     @contextmanager
-    def hold(self) -> Iterator[ServerConnection]:
+    def use(self) -> Iterator[ServerConnection]:
         """The connection, until the end of the block."""
         import psycopg
 
-        with self._connection.hold() as connection:
+        with self._connection.use() as connection:
             try:
                 yield connection
             except BaseException:

@@ -17,7 +17,7 @@ from discreet.ledger.operations import Operation, Outcome, Reserve
 from discreet.ledger.transaction import SETTLED, Scope
 
 
-def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
+def refusal_error(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
     """The error for a reservation that was refused."""
     match outcome.refused:
         case "does not fit":
@@ -33,7 +33,7 @@ def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
         case "unknown analyst":
             rule = "one that has a budget on this data set"
             return ParameterError(owner, "analyst", rule, operation.analyst)
-    return unexpected(outcome, operation, owner)
+    return unexpected_error(outcome, operation, owner)
 
 
 def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
@@ -51,7 +51,7 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
     return terms.rule.refusal(spent, asked, str(scope))
 
 
-def closed(scope: Scope) -> BudgetClosedError:
+def closed_error(scope: Scope) -> BudgetClosedError:
     """The error for a budget that was closed for good."""
     return BudgetClosedError(
         f"The budget of {scope} must be open. Got one that was closed for good. "
@@ -59,7 +59,7 @@ def closed(scope: Scope) -> BudgetClosedError:
     )
 
 
-def running(key: str, waited: float) -> ReservationRunningError:
+def running_error(key: str, waited: float) -> ReservationRunningError:
     """The error for a request that another process is still computing."""
     return ReservationRunningError(
         f"The request {key!r} was charged and is still running, after {waited:g} seconds. "
@@ -67,7 +67,7 @@ def running(key: str, waited: float) -> ReservationRunningError:
     )
 
 
-def lost(key: str, state: str) -> ReservationLostError:
+def lost_error(key: str, state: str) -> ReservationLostError:
     """The error for a request that was charged, and whose answer is not there."""
     what = (
         "was answered, and the answer was not kept"
@@ -81,8 +81,8 @@ def lost(key: str, state: str) -> ReservationLostError:
     )
 
 
-def unexpected(outcome: Outcome, operation: Operation, owner: str) -> DiscreetError:
+def unexpected_error(outcome: Outcome, operation: Operation, owner: str) -> DiscreetError:
     """The error for what is refused in every operation, or should not happen."""
     if outcome.refused == "closed":
-        return closed(Scope(operation.dataset, outcome.analyst))
+        return closed_error(Scope(operation.dataset, outcome.analyst))
     return LedgerError(f"{owner} must be possible in the ledger as it is. Got: {outcome.refused}.")

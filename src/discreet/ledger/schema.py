@@ -20,7 +20,7 @@ from discreet.errors import LedgerDamagedError
 from discreet.ledger.audit import Replayed, replay
 from discreet.ledger.budget_terms import read_terms
 from discreet.ledger.chain import fingerprint
-from discreet.ledger.transaction import Balance, Request, Rows, Scope, Tables
+from discreet.ledger.transaction import Balance, Request, Scope, Tables, Transaction
 
 FIRST: tuple[str, ...] = (
     "create table discreet_entries (number integer primary key, ticket text not null unique, "
@@ -95,8 +95,8 @@ _REQUESTS = "select number, dataset, request_key, state, answer from discreet_re
 
 def upgrade(tables: Tables, name: str) -> None:
     """Fill the tables of the third version, and drop those that they replace."""
-    rows, memory = Rows(tables), Replayed()
-    for _ in replay(rows, memory, name):
+    transaction, memory = Transaction(tables), Replayed()
+    for _ in replay(transaction, memory, name):
         pass
     scopes, requests = tables.ask([(_SCOPES, ()), (_REQUESTS, ())])
     known = {Scope(*row[:3]): list(row[3:]) for row in scopes}
@@ -108,7 +108,7 @@ def upgrade(tables: Tables, name: str) -> None:
     if found != {number: _older_request(request) for number, request in made}:
         raise LedgerDamagedError(f"The requests of the ledger {name} must be those of its entries.")
     with_answers = {number: request._replace(answer=answers[number]) for number, request in made}
-    rows.write_anew(memory.scopes, with_answers)
+    transaction.write_anew(memory.scopes, with_answers)
     for statement in GONE:
         tables.write(statement, [()])
 

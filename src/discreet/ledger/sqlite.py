@@ -56,7 +56,7 @@ from discreet.ledger.sqlite_processes import (
     queue_in,
     syncs_in,
 )
-from discreet.ledger.transaction import Found, Memory, Rows, Statement
+from discreet.ledger.transaction import Found, Memory, Statement, Transaction
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
 
@@ -203,7 +203,7 @@ class SQLiteStore:
                 # two processes would each spend the whole budget
                 got = "one where two have it at once"
                 raise wrong(self._place.name, "on a disk where a lock excludes others", got)
-            with self._connection.hold() as connection:
+            with self._connection.use() as connection:
                 prepare(connection, self._name)
                 self._require_base(connection)
 
@@ -223,24 +223,24 @@ class SQLiteStore:
         self, operations: Operations, presuming: bool = False, again: bool = False
     ) -> Outcomes:
         needs_sync = not all(map(_is_durable_already, operations))
-        with self._transaction(WRITING, needs_sync=needs_sync) as rows:
+        with self._transaction(WRITING, needs_sync=needs_sync) as transaction:
             try:
-                return carry_out_all(rows, operations, presuming=presuming, again=again)
+                return carry_out_all(transaction, operations, presuming=presuming, again=again)
             except (*UNREADABLE, sqlite3.IntegrityError):
                 if presuming:
                     raise DoubtfulError from None
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Rows]:
+    def reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit, which the disk has when the block has ended."""
-        with self._failing_closed(), self._transaction("begin") as rows:
-            yield rows
+        with self._failing_closed(), self._transaction("begin") as transaction:
+            yield transaction
 
     def holder(self) -> str:
         """The name of this process, as the entry of a charge has it."""
         with self._failing_closed():
-            return self._holders.mine()
+            return self._holders.own_name()
 
     def is_alive(self, holder: str) -> bool:
         """Whether the process of this name still uses the ledger."""
@@ -266,12 +266,12 @@ class SQLiteStore:
                 self._holders.close()
 
     @contextmanager
-    def _transaction(self, begin: str, *, needs_sync: bool = True) -> Iterator[Rows]:
+    def _transaction(self, begin: str, *, needs_sync: bool = True) -> Iterator[Transaction]:
         """One transaction, and then a sync of all that it has seen or written.
 
         needs_sync: whether somebody is told of something that a power cut must not undo.
         """
-        with self._connection.hold() as connection:
+        with self._connection.use() as connection:
             # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
             # thread: its failure to begin another one would roll ours back.
             if connection.is_busy:
@@ -286,15 +286,17 @@ class SQLiteStore:
                     # In here, because an interrupt while it waits comes just after it.
                     connection.execute(begin)
                     connection.look()
-                    rows = _FileRows(connection, connection.recall() if writes else None)
+                    transaction = _FileTransaction(
+                        connection, connection.recall() if writes else None
+                    )
                     if writes:
-                        self._require_seen(rows)
-                    yield rows
+                        self._require_seen(transaction)
+                    yield transaction
                     # before the commit: nothing comes for sure after it
-                    connection.is_durable &= not rows.is_changed
+                    connection.is_durable &= not transaction.is_changed
                     connection.execute("commit")
                     if writes:
-                        self._seen, connection.memory = rows.head(), rows.memory()
+                        self._seen, connection.memory = transaction.head(), transaction.memory()
                 except BaseException:
                     # the error that led here says more
                     with suppress(Exception):
@@ -359,13 +361,13 @@ class SQLiteStore:
             time.sleep(_MOMENT)
         return number
 
-    def _require_seen(self, rows: Rows) -> None:
+    def _require_seen(self, transaction: Transaction) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was
         put back.
         """
-        if rows.head() == self._seen:
+        if transaction.head() == self._seen:
             return
-        found = rows.entry(self._seen.number) if self._seen.number else None
+        found = transaction.entry(self._seen.number) if self._seen.number else None
         if self._seen.number and (found is None or found[1] != self._seen.hash):
             raise LedgerDamagedError(
                 f"The ledger {self._name} must contain entry {self._seen.number} as it was "
@@ -510,7 +512,7 @@ class _Connection:
         self._connection.close()
 
 
-class _FileRows(Rows):
+class _FileTransaction(Transaction):
     """The tables in a file."""
 
     __slots__ = ()

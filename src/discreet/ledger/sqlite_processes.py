@@ -222,13 +222,13 @@ class Holders:
             self._clean()
         return _Holder(self._folder)
 
-    def mine(self) -> str:
+    def own_name(self) -> str:
         """The name of this process."""
-        return self._mine.here().name
+        return self._mine.get().name
 
     def is_alive(self, name: str) -> bool:
         """Whether the process of this name still uses the ledger."""
-        if name in _ours.here():
+        if name in _ours.get():
             return True
         # the name comes from an entry, which another process wrote: it must not lead elsewhere
         if not _HOLDER_NAME.fullmatch(name):
@@ -253,7 +253,7 @@ class Holders:
 
     def close(self) -> None:
         """Say that this process does not use the ledger any more."""
-        mine = self._mine.forget()
+        mine = self._mine.pop()
         if mine is not None:
             mine.close()
 
@@ -265,10 +265,10 @@ class _Holder:
         self.name = secrets.token_hex(16)
         self._path = f"{folder}/{self.name}{_HOLDER}"
         self._file: LockedFile | None = LockedFile(self._path, for_process=True)
-        _ours.here().add(self.name)
+        _ours.get().add(self.name)
 
     def close(self) -> None:
-        _ours.here().discard(self.name)
+        _ours.get().discard(self.name)
         file, self._file = self._file, None
         if file is not None:
             file.close()

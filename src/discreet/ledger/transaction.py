@@ -123,7 +123,7 @@ class Memory(NamedTuple):
         return Memory(self.head, dict(self.balances), dict(self.analysts), dict(self.requests))
 
 
-class Rows:
+class Transaction:
     """The tables within one transaction.
 
     Many operations may share it, so what they need is looked up for all of them at once

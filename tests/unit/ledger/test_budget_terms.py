@@ -20,7 +20,7 @@ from discreet.ledger.budget_terms import (
     grow,
     keep_coins,
     price,
-    read_said,
+    read_new_terms,
     read_terms,
 )
 from discreet.ledger.subject import Subject
@@ -37,7 +37,7 @@ LARGE = PureDP(10**6)
 
 
 def terms_of(budget, **options):
-    return agree(read_said(budget, False, Subject(), "test", **options))
+    return agree(read_new_terms(budget, False, Subject(), "test", **options))
 
 
 @given(positive)

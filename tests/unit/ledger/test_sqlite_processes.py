@@ -261,8 +261,8 @@ class TestSharedSync:
 class TestHolders:
     def test_who_is_there_is_alive_until_it_is_closed(self, tmp_path):
         mine, other = Holders(tmp_path), Holders(tmp_path)
-        name = mine.mine()
-        assert name == mine.mine() != other.mine()
+        name = mine.own_name()
+        assert name == mine.own_name() != other.own_name()
         assert other.is_alive(name)
         mine.close()
         assert not other.is_alive(name)
@@ -280,7 +280,7 @@ class TestHolders:
         waiting, go = os.pipe()
         child = os.fork()
         if not child:
-            os.write(telling, Holders(tmp_path).mine().encode())
+            os.write(telling, Holders(tmp_path).own_name().encode())
             os.read(waiting, 1)
             os._exit(0)
         name = os.read(told, 100).decode()
@@ -297,9 +297,9 @@ class TestHolders:
         for name in ("turn", "syncs-1-2", "1-2.post", "a" * 32 + ".holder"):
             (tmp_path / name).touch()
         monkeypatch.setattr(time, "time", lambda: AGES**2)
-        expected = {"turn", other.mine() + ".holder"}
+        expected = {"turn", other.own_name() + ".holder"}
         mine = Holders(tmp_path)
-        expected.add(mine.mine() + ".holder")
+        expected.add(mine.own_name() + ".holder")
         assert {file.name for file in tmp_path.iterdir()} == expected
         mine.close()
         other.close()

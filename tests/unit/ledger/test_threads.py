@@ -58,7 +58,7 @@ def first_and_others(store, how_many):
     first = Client(threads, 0)
     assert store.inside.wait(200)
     others = [Client(threads, number) for number in range(1, how_many + 1)]
-    while len(threads._line.here().queue) < how_many:
+    while len(threads._line.get().queue) < how_many:
         pass
     store.go.set()
     # one patience for all of them: whoever is forgotten waits for ever
@@ -90,7 +90,7 @@ def test_a_newcomer_who_leads_is_not_carried_out_once_more():
     store.go.set()
     threads = Threads(store.carry_out)
     waiting = [group_commit._Waiting({"ticket": number}) for number in range(MOST_AT_ONCE)]
-    threads._line.here().queue.extend(waiting)
+    threads._line.get().queue.extend(waiting)
     assert threads.carry_out({"ticket": "newcomer"}) == {"number": "newcomer"}
     assert threads.carry_out({"ticket": "next"}) == {"number": "next"}
     carried_out = [ticket for batch in store.batches for ticket in batch]
@@ -115,7 +115,7 @@ def test_each_thread_gets_an_error_of_its_own():
         raise LedgerError("Away.")
 
     others = [Client(threads, number) for number in (1, 2)]
-    while len(threads._line.here().queue) < 2:
+    while len(threads._line.get().queue) < 2:
         pass
     threads._carry_out = fail
     store.go.set()
@@ -152,7 +152,7 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     clients = [Client(threads, 0)]
     inside.wait(200)
     clients += [Client(threads, number) for number in (1, 2, 3)]
-    while len(threads._line.here().queue) < 3:
+    while len(threads._line.get().queue) < 3:
         pass
     go.set()
     for client in clients:
@@ -169,7 +169,7 @@ def test_what_an_interrupted_leader_has_written_is_not_written_again(tmp_path, k
     """
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
         ledger.open("survey", budget=PureDP(1))
-        line, true = ledger._threads._line.here(), ledger._threads._carry_out
+        line, true = ledger._threads._line.get(), ledger._threads._carry_out
         interrupted, numbers = [], []
 
         def carry_out(operations, again):
@@ -260,7 +260,7 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
     first = Client(threads, 0)
     assert inside.wait(200)
     others = [Client(threads, number) for number in range(1, MOST_AT_ONCE + 2)]
-    queue = threads._line.here().queue
+    queue = threads._line.get().queue
     while len(queue) < MOST_AT_ONCE + 1:
         pass
     # the one that is left over came second
@@ -300,7 +300,7 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
         def __exit__(self, *_):
             self.lock.release()
 
-    threads._line.here().leads = Interrupted()
+    threads._line.get().leads = Interrupted()
     for ticket in (0, 2):
         client = Client(threads, ticket)
         client.join(200)
