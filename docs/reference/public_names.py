@@ -63,14 +63,18 @@ def names_in(space: str) -> list[str]:
 
 
 def members_of(kind: type) -> Iterator[tuple[str, object]]:
-    """The public methods and properties of a class, those of its bases in discreet included."""
+    """The public methods and properties of a class, those of its bases in discreet included.
+
+    An override without a docstring of its own is not listed: the site has no place for it.
+    """
     seen: dict[str, object] = {}
     for base in reversed(kind.__mro__):
         if base.__module__.startswith("discreet."):
             seen.update(vars(base))
     for name, value in sorted(seen.items()):
         function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-        if not name.startswith("_") and (inspect.isfunction(function) or _is_property(function)):
+        public = inspect.isfunction(function) or _is_property(function)
+        if public and not name.startswith("_") and function.__doc__:
             yield name, function
 
 

@@ -31,7 +31,7 @@ from discreet.mechanisms.histogram_top_k import NoisyList, NoisyUnknownList
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import Loss, PureDP
+from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_epsilon
 from discreet.release import Release
 from discreet.rendering.picture import Picture
@@ -187,7 +187,9 @@ def preview(
     if k is None:
         # as in Session.mode
         exact = read_epsilon(epsilon, None, owner)
-        pick = mechanism or Price(rule or budget_rule(PureDP(1), owner), exact).mechanism
+        # without a budget, epsilons add up
+        usual = "permute-and-flip" if rule is None else Price(rule, exact).mechanism
+        pick = mechanism or usual
         # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
         made = make_mechanism(pick, epsilon, sensitivity=1, monotonic=True)
         told = made.accuracy(candidates=len(labels)).in_words(

@@ -20,7 +20,7 @@ from attacks.public_calls import (
     tables,
 )
 from contracts.public_mechanisms import is_mechanism
-from public import PUBLIC
+from public_names import PUBLIC
 
 from discreet.auditing.timing import epsilon_from_time, largest_epsilon, time_calls, welch
 from discreet.questions import QUESTIONS

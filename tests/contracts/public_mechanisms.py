@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from contracts.audited_fits import FITS
-from public import PUBLIC
+from public_names import PUBLIC
 
 import discreet
 from discreet import ApproxDP, Loss, PureDP, Release

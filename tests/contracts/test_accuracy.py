@@ -5,6 +5,7 @@ that is much smaller does not; and no bound depends on data.
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas
@@ -598,6 +599,17 @@ def test_no_bound_holds_with_more_than_it_does(failure, said):
 )
 def test_failures_that_no_float_can_hold(told):
     assert told(Fraction(1, 10**9)) < told(Fraction(1, 10**400)) < math.inf
+
+
+def test_a_plan_without_a_budget_adds_epsilons():
+    plan = partial(discreet.planning.plan_accuracy, "counts", within=2000, candidates=100)
+    assert plan().epsilon == plan(budget=discreet.PureDP(1)).epsilon
+
+
+def test_a_plan_takes_a_sensitivity_as_it_is_said():
+    plan = discreet.planning.plan_accuracy("select", within=40, candidates=9, sensitivity=3)
+    made = discreet.mechanisms.PermuteAndFlip(epsilon=plan.epsilon, sensitivity=3)
+    assert plan.accuracy.bound == made.accuracy(candidates=9).bound
 
 
 def test_a_plan_for_prices_is_for_the_highest_one():

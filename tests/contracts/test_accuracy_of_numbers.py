@@ -14,6 +14,7 @@ from reference.random_stopping import generating_function
 import discreet
 from discreet import Person, Release, Session
 from discreet.accuracy import Accuracy
+from discreet.questions.question import QUESTIONS
 from discreet.testing import SeededBits
 
 USUAL = Fraction(1, 20)
@@ -277,8 +278,9 @@ def test_an_item_of_so_many_persons_is_named(items, law):
 def test_sessions_tell_it_before_and_after(question, words):
     table = polars.DataFrame({"reader": [1, 2, 3], "article": ["a", "b", "a"]})
     session = Session(table, unit=Person("reader"), budget=discreet.ApproxDP(9, 0.01))
-    before = session.error_bound(question, epsilon=1, **words)
-    release = getattr(session, question)(epsilon=1, **words)
+    asked = QUESTIONS[question](epsilon=1, **words)
+    before = session.error_bound(asked)
+    release = session.ask(asked)
     assert release.accuracy == before
     assert before.unit == "readers"
     assert Release.from_json(release.to_json()) == release

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from contracts.audited_fits import FITS
 from contracts.public_mechanisms import is_mechanism, subjects
-from public import PUBLIC
+from public_names import PUBLIC
 
 from discreet.auditing import audit
 from discreet.auditing.claims import Claim

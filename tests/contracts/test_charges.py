@@ -6,10 +6,13 @@ others.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import polars
 import pytest
 
 from discreet import ApproxDP, Person, PureDP, Session
+from discreet.privacy.loss import Composed
 
 ROWS = polars.DataFrame(
     {"person": range(40), "item": ["a", "b"] * 20, "size": [0.5, -0.25] * 20, "one": [1.0] * 40}
@@ -18,6 +21,7 @@ MANY = ["a", "b", *map(str, range(200))]
 MODEL = {"epsilon": 1, "norm": 1, "rule": "mean"}
 FIT = MODEL | {"radius": 1}
 ASKED = {
+    "discrete-laplace": (PureDP(10), lambda session: session.count(epsilon=1)),
     "discrete-gaussian": (
         ApproxDP(1, 1e-6),
         lambda session: session.counts("item", candidates=MANY, epsilon=0.2, delta=1e-8),
@@ -46,3 +50,9 @@ def test_a_question_is_charged_like_the_loss_of_its_release(name):
     other.charge(release.loss, what=name)
     assert session.spent() == other.spent()
     assert session.remaining() == other.remaining()
+
+
+def test_a_list_is_charged_for_each_of_its_picks():
+    session = Session(ROWS, unit=Person("person"), budget=ApproxDP(1, 1e-6))
+    release = session.top_k("item", k=3, candidates=MANY, epsilon=0.2, method="peel")
+    assert release.loss == Composed({PureDP(Fraction(1, 15)): 3})

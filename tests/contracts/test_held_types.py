@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
-from public import PUBLIC
+from public_names import PUBLIC
 
 import discreet
 from discreet.accuracy import Accuracy

@@ -342,6 +342,10 @@ class TestProfiles:
 
 
 class TestThresholds:
+    def test_a_threshold_states_what_was_asked_for(self):
+        made = UnknownDomainHistogram(k=9, epsilon=1, delta=1e-6, items_per_person=2)
+        assert made.privacy_loss() == ApproxDP(1, 1e-6)
+
     @pytest.mark.parametrize("items", [1, 2])
     def test_an_item_of_one_person_is_named_with_delta_at_most(self, items):
         """And hardly any lower threshold would do."""
@@ -529,6 +533,14 @@ class TestChoice:
             else:
                 paid = price.rule.spending(Cost(Composed(made.losses())))
                 assert price.squares / 2 - k - 1 <= paid.squares <= price.squares
+
+    @loop_over("budget", [PureDP(1), ZCDP(Fraction(1, 10)), ApproxDP(1, 1e-6)])
+    @loop_over("k", [3, 60])
+    def test_a_list_at_a_price_is_for_the_sensitivity_that_was_said(self, budget, k):
+        asked = {"k": k, "epsilon": Fraction(1, 10), "price": price_in(budget, Fraction(1, 10))}
+        scores = {"sensitivity": Fraction(1), "candidates": 10**6, "items_per_person": None}
+        made = ListRequest(**asked, **scores, monotonic=False).make()
+        assert (made.sensitivity, made.monotonic) == (1, False)
 
     def test_counts_after_picks_share_the_epsilon(self):
         made = ListRequest(k=4, epsilon=1, items_per_person=None, with_counts=True, **COUNTS).make()

@@ -11,7 +11,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from public import PUBLIC
+from public_names import PUBLIC
 from reference.exact import first_heads_by_permutations, probabilities
 
 import discreet
@@ -129,7 +129,7 @@ class TestContract:
         assert (
             eval(
                 repr(mechanism),
-                PUBLIC,
+                dict(PUBLIC),
             )
             == mechanism
         )

@@ -8,7 +8,7 @@ from typing import get_args, get_type_hints
 import narwhals
 import pytest
 from matplotlib.figure import Figure
-from public import NAMES, PUBLIC
+from public_names import NAMES, PUBLIC
 
 import discreet
 from discreet import literals

@@ -12,8 +12,18 @@ from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
 from engines.tables import EACH, EVERY, MARKS, postgres, spark
 from reference.ranks import rank_errors
 
-from discreet import ApproxDP, BoundedRange, OneRow, ParameterError, Person, PureDP, Session
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    OneRow,
+    ParameterError,
+    Person,
+    PureDP,
+    Session,
+    column,
+)
 from discreet.errors import ParameterTypeError
+from discreet.privacy.loss import Composed
 from discreet.questions.best_price import revenues
 
 LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times
@@ -82,7 +92,7 @@ def test_what_needs_no_candidates_and_what_has_a_score_of_its_own(engine, tmp_pa
     release = session.top_k("item", k=2, epsilon=LARGE, delta=1e-3, limit=4)
     assert (release.value, release.loss, release.candidates) == (
         ["Ada", "Bob"],
-        ApproxDP(LARGE, 1e-3),
+        Composed({BoundedRange(LARGE): 2}, 1e-3),
         4,
     )
 
@@ -108,7 +118,7 @@ def test_only_the_rows_that_count(engine, tmp_path):
         tmp_path,
         ApproxDP(10_000, 0.1),
     )
-    there = nw.col("city") == "Paris"
+    there = column("city") == "Paris"
     assert session.mode("item", candidates=CANDIDATES, epsilon=LARGE, where=there).value == "Bob"
     assert session.top_k("item", k=1, epsilon=LARGE, delta=0.01, limit=3, where=there).value == [
         "Bob"
@@ -120,7 +130,7 @@ def test_only_the_rows_that_count(engine, tmp_path):
         == 2
     )
     nowhere = session.mode(
-        "item", candidates=CANDIDATES, epsilon=LARGE, where=nw.col("city") == "Atlantis"
+        "item", candidates=CANDIDATES, epsilon=LARGE, where=column("city") == "Atlantis"
     )
     assert nowhere.value in CANDIDATES
 
@@ -145,8 +155,8 @@ def test_answers_from_nothing_but_hostile_rows(engine, tmp_path):
     )
     assert own.value in CANDIDATES
     expected = [BoundedRange(1)] * 6
-    # two picks by the exponential mechanism are pure DP as a whole
-    expected[1:3] = [PureDP(1), ApproxDP(1, 1e-6)]
+    expected[1] = Composed({BoundedRange(1): 2})
+    expected[2] = Composed({BoundedRange(1): 3}, 1e-6)
     assert [question.loss for question in session.history()] == expected
 
 

@@ -10,7 +10,7 @@ import pytest
 from contracts.public_mechanisms import is_mechanism
 from mutants import edit
 from mutants.catalogue import for_file, mutants
-from public import PUBLIC
+from public_names import PUBLIC
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 

@@ -25,7 +25,9 @@ _STUBS = sorted(PACKAGE.glob("*/__init__.pyi"))
 _MENTIONED = re.compile(r"\bdiscreet(?:\.\w+)+")
 _FROM = re.compile(r"from (discreet[\w.]*) import \(?([\w, \n.]+)")
 # names that are looked up while a test runs, and the shell in another process
-_ANY_NAME = re.compile(r"\b(?:getattr|vars|dir)\(discreet\b|from public import|import discreet as")
+_ANY_NAME = re.compile(
+    r"\b(?:getattr|vars|dir)\(discreet\b|from public_names import|import discreet as"
+)
 _SHELL = re.compile(r'"-m",\s*"discreet"|bin/discreet')
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from public import NAMES, PUBLIC
+from public_names import NAMES, PUBLIC
 from tiers import loop_over
 
 import discreet

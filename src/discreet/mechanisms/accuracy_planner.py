@@ -99,7 +99,7 @@ def plan_accuracy(
     Fraction(39, 500)
     >>> words = {"k": 10, "candidates": 1000, "items_per_person": 1}
     >>> plan_accuracy("top_k", within=200, **words, budget=ApproxDP(1, 1e-6)).epsilon
-    Fraction(17, 125)
+    Fraction(63, 1000)
     """
     owner = "plan_accuracy"
     wanted = exact_decimal(within, "within", owner)

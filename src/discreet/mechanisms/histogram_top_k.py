@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -51,7 +51,7 @@ class _Histogram(ABC):
     """A list read off a histogram with noise, whether its domain is known or not."""
 
     k: int
-    _noise: CountNoise
+    _noise: CountNoise = field(init=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._shown())})"
@@ -293,8 +293,8 @@ class NoisyUnknownList(_Histogram):
     Proof: docs/proofs/histograms.md.
     """
 
-    _height: int
-    _threshold_delta: Fraction
+    _height: int = field(init=False)
+    _threshold_delta: Fraction = field(init=False)
 
     def __init__(self, *, k: int, noise: OwnNoise, delta: Fraction, items_per_person: int) -> None:
         set_frozen(self, k=count(k, "k", type(self).__name__), _noise=noise, _threshold_delta=delta)

@@ -122,7 +122,12 @@ class Price:
         if self.squares is None:
             return None
         if self.rule.counting == "coins":
-            return self.rule.tariff.largest_noise(int(self.squares))
+            noise = self.rule.tariff.largest_noise(int(self.squares))
+            if noise is None or self.squares != 1:
+                return noise
+            # one coin of a large budget may be worth far more than the epsilon that it pays for,
+            # and less takes no more: docs/proofs/prices.md#claim
+            return GaussianDP(min(noise.mu, round_down(self.epsilon / 2)))
         # docs/proofs/prices.md#claim
         return GaussianDP(round_down(square_root_down(2 * self.squares)))
 
@@ -233,7 +238,7 @@ def _largest_range(
     # hardly a coin for each: they are paid for as Gaussian noise that is as much
     # docs/proofs/prices.md#claim
     together = _range_like_noise(rule, int(squares), k)
-    return BoundedRange(max(together, each.epsilon if each else Fraction(0)))
+    return BoundedRange(min(max(together, each.epsilon if each else Fraction(0)), most))
 
 
 def _range_like_noise(rule: SpendingRule, coins: int, k: int) -> Fraction:
@@ -243,8 +248,11 @@ def _range_like_noise(rule: SpendingRule, coins: int, k: int) -> Fraction:
     noise = rule.tariff.largest_noise(coins)
     assert noise is not None
     # the two normal distributions of each, where Phi(mu / 2) = 1 / (1 + e^(-epsilon / 2))
-    below = NormalDist().cdf(float(noise.mu) / math.sqrt(k) / 2)
-    epsilon = Fraction(2 * math.log(below / (1 - below)))
+    half = float(noise.mu) / math.sqrt(k) / 2
+    above = NormalDist().cdf(-half)
+    # a tail too small for a float is about e^(-half^2 / 2) / (half * sqrt(2 pi))
+    log_above = math.log(above) if above else -half * half / 2 - math.log(half * 2.5066)
+    epsilon = Fraction(2 * (math.log1p(-above) - log_above))
     # docs/proofs/prices.md#claim
     fits = _fits(rule, lambda e: Composed({BoundedRange(e): k}), Fraction(coins))
     while not fits(found := round_down(epsilon, _DIGITS)):
@@ -259,7 +267,10 @@ def _largest_pure(rule: SpendingRule, squares: Fraction, most: Fraction) -> Pure
     if rule.counting == "coins":
         # pure DP of epsilon has the range 2 epsilon, and a price pays for its range
         largest = rule.tariff.largest(int(squares))
-        return None if largest is None else PureDP(largest.epsilon / 2)
+        if largest is None:
+            return None
+        limit = most if squares == 1 else largest.epsilon
+        return PureDP(min(largest.epsilon / 2, limit))
     return PureDP(_largest(_fits(rule, PureDP, squares), most))
 
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from public import NAMES
+from public_names import NAMES
 
 import discreet
 from discreet.cli import application

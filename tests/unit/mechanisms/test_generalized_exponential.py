@@ -518,7 +518,7 @@ class TestInput:
             ([1, 0, 1], "greater than 0", "0"),
             ([1, -2, 1], "greater than 0", "-2"),
             ([1.0, -0.0, 1.0], "greater than 0", "-0.0"),
-            ([1, Fraction(-1, 2), 1], "greater than 0", "Fraction"),
+            ([1, Fraction(-1, 2), 1], "greater than 0", "-0.5"),
             (np.array([1, 0, 1]), "greater than 0", "0"),
             ([1.0, float("nan"), 1.0], "a finite number", "nan"),
             ([1.0, float("inf"), 1.0], "a finite number", "inf"),

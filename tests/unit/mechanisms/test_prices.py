@@ -143,3 +143,26 @@ def test_parts_of_a_price_are_no_more_than_the_price(budget, share):
     assert taken(whole, {picks: 4, noise.privacy_loss(): 1}) <= paid(whole)
     assert taken(whole, {one.selection: 1}) <= paid(whole) * share
     assert taken(whole, {one.laplace(): 1}) <= paid(whole) * share
+
+
+@loop_over("k", [2, 3, 40])
+def test_one_coin_buys_no_more_than_the_epsilon_that_it_pays_for(k):
+    """A coin of this budget is worth an epsilon of 100."""
+    price = price_of(ApproxDP(10_000, Fraction(1, 10)), 1)
+    assert paid(price) == 1
+    assert price.pick(k).epsilon <= 1
+    assert price.laplace().epsilon <= 1
+    assert price.gaussian().mu <= Fraction(1, 2)
+
+
+def test_a_part_without_a_coin_is_paid_in_epsilon():
+    part = price_of(ApproxDP(1, 1e-6), Fraction(1, 100)).part(Fraction(1, 10))
+    assert part.pick(1) is None
+    assert part.selection == PureDP(Fraction(1, 1000))
+
+
+def test_the_whole_budget_may_go_to_one_question():
+    price = price_of(ApproxDP(1, 1e-6), 1)
+    assert price.is_whole(Fraction(1, 10**6))
+    assert not price.is_whole(Fraction(0))
+    assert not price_of(ApproxDP(1, 1e-6), Fraction(1, 2)).is_whole(Fraction(1, 10**6))

@@ -448,3 +448,17 @@ def test_gaussian_dp_implies_concentrated_dp_exactly():
     assert not ApproxDP(1, 1e-6) <= GaussianDP(10)
     assert not GaussianDP(1) <= PureDP(100)
     assert not GaussianDP(1) <= ApproxDP(100, 0)
+
+
+def test_parts_promise_their_sums():
+    several = Composed({BoundedRange(0.1): 4, PureDP(0.5): 1})
+    epsilons, pure, concentrated = several.implied()
+    assert (epsilons, pure) == (ApproxDP(0.9, 0), PureDP(0.9))
+    assert concentrated.rho == 4 * BoundedRange(0.1).to_zcdp().rho + PureDP(0.5).to_zcdp().rho
+    assert Composed({PureDP(0.5): 2}, 1e-7).implied() == (ApproxDP(1, 1e-7),)
+
+
+def test_gaussian_parts_add_up_in_squares():
+    together = Composed({GaussianDP(3): 1, GaussianDP(2): 4}).to_gaussian_dp()
+    assert 5 <= together.mu <= 5 + Fraction(1, 10**9)
+    assert Composed({GaussianDP(3): 1}, 1e-7).to_gaussian_dp() is None

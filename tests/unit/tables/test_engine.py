@@ -75,7 +75,7 @@ class TestSessions:
             assert session.remaining() == left
         assert [question.what for question in session.history()] == ["mode", "mode"]
         # a busy machine may need longer for any question
-        monkeypatch.setattr(session._curator, "_limit", None)
+        monkeypatch.setattr(session._runner, "_limit", None)
         assert ask(session, where="student < 0").value in ("Ada", "Bob")
 
     def test_another_thread_cancels(self, endless):

@@ -1511,15 +1511,10 @@ class TestWhatASessionIs:
         squares = Fraction(0)
         for place in range(300):
             epsilon = Fraction((10, 2, 30, 5)[place % 4], 100)
-            options = {"epsilon": epsilon, "fresh": True}
-            if not session.would_fit(
-                lambda preview, place=place, options=options: QUESTIONS[asked[place % 4]](
-                    preview, **options
-                )
-            ):
-                continue
-            QUESTIONS[asked[place % 4]](session, **options)
-            squares += epsilon**2
+            ask = partial(QUESTIONS[asked[place % 4]], epsilon=epsilon)
+            if session.would_fit(question_of(ask), fresh=True):
+                ask(session, fresh=True)
+                squares += epsilon**2
         assert squares >= Fraction(9, 10) * Fraction("0.2175")
 
 
