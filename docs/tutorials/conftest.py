@@ -34,7 +34,8 @@ def served(request, doctest_namespace, tmp_path):
     )
     doctest_namespace["key"] = service.store.add_key("team-a", "analyst", days=1).text
     doctest_namespace["steward_key"] = service.store.add_key("ada", "steward", days=1).text
-    config = uvicorn.Config(make_application(service), port=0, log_level="warning")
+    # a log of its own would close the handlers that exist, and absl's closes what pytest captures
+    config = uvicorn.Config(make_application(service), port=0, log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

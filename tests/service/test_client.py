@@ -28,7 +28,7 @@ from discreet.service.questions import QUESTIONS
 def running(tmp_path_factory):
     """A team behind a socket."""
     team = Team(tmp_path_factory.mktemp("client"))
-    config = uvicorn.Config(team.application, port=0, log_level="warning", access_log=False)
+    config = uvicorn.Config(team.application, port=0, log_config=None, access_log=False)
     started = threading.Event()
 
     class Server(uvicorn.Server):

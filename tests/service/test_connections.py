@@ -300,7 +300,7 @@ async def test_what_is_closed_is_not_counted(clock):
 def served(team, doors, **files):
     """A team behind a socket, with connections of its own."""
     running = Running(manifest="", ledger="", keys="", port=0, **files)
-    made = options(running)
+    made = options(running) | {"log_config": None}
     made["http"].keywords["doors"] = doors
     started = threading.Event()
 
