@@ -1476,7 +1476,7 @@ class TestRemembering:
             charge(other, 0.5, key="first", replayable=True).settle(answer())
         for _ in range(4):
             charge(ledger)
-        line = ledger._threads._line.here()
+        line = ledger._threads.get()
         line.queue = Counted()
         with ThreadPoolExecutor(2) as pool:
             # both wait, so that they are carried out together

@@ -20,8 +20,7 @@ from faults.ledgers import NEEDS_SERVER, Database
 from faults.server import a_server
 
 from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger.postgresql_connection import BEGIN, COMMIT
-from discreet.ledger.postgresql_pipeline import Pipeline
+from discreet.ledger.postgresql_connection import BEGIN, COMMIT, Pipeline
 from discreet.ledger.transaction import Transaction
 
 psycopg = pytest.importorskip("psycopg")

@@ -1,6 +1,4 @@
-"""Where a ledger is: the path of a file or the URL of a server, and how it is shown without its
-password.
-"""
+"""Where a ledger is: the path of a file or the URL of a server, shown without its password."""
 
 from __future__ import annotations
 
@@ -11,19 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
-from discreet.ledger.group_commit import Store
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
 
 _FILE = "sqlite:///"
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
-# strict, because a password with a / or an @ would be taken for something else, and shown
+# strict, because part of a password with a / or an @ would be shown
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^:/?#@,\s\[\]]*)(:[0-9]*)?"
 _SERVER = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+]*)://((?P<user>[^:/?#@\s]*)(?P<secret>:[^/?#@\s]*)?@)?"
     rf"(?P<place>{_HOST}(,{_HOST})*(/[^/?#@\s]*)?)(?P<options>\?[^@]*)?"
 )
-# what was meant for a URL: as the name of a file it would show a password to all who see the folder
+# what was meant as a URL: as the name of a file it would show a password in the folder
 _MISTYPED = re.compile(
     r"(sqlite|postgres|file)[a-z+]*(:|//)|(?![a-z]:[/\\])[^/\\]*:.*@|.*\bpassword\s*=", re.I
 )
@@ -31,7 +28,7 @@ _SLASHES = "A file is its path, or its path after sqlite:///, with three slashes
 
 
 class Address(NamedTuple):
-    """What an address says.
+    """Where a ledger is.
 
     name: how it is shown, without a password.
     path: of a file; None for a server.
@@ -77,6 +74,10 @@ def read_address(
     return Address(text, Path(path))
 
 
+Store = SQLiteStore | PostgreSQLStore
+"""Where a ledger is kept: what one of them can do, the other one can."""
+
+
 def open_store(address: Address, timeout: float, create: bool) -> Store:
     """Open what is at an address."""
     if address.path is not None:
@@ -87,11 +88,11 @@ def open_store(address: Address, timeout: float, create: bool) -> Store:
 
 
 def without_secrets(url: str) -> str:
-    """The URL without its password and without its options, which may hold one too; of
-    one that we do not understand, nothing.
+    """The URL without its password and its options, which may have one too; empty for a URL that
+    we do not understand.
     """
-    found = _SERVER.fullmatch(url)
-    if found is None:
+    match = _SERVER.fullmatch(url)
+    if match is None:
         return ""
-    user = "" if found["user"] is None else f"{found['user']}@"
-    return f"{found['scheme']}://{user}{found['place']}"
+    user = "" if match["user"] is None else f"{match['user']}@"
+    return f"{match['scheme']}://{user}{match['place']}"

@@ -37,18 +37,17 @@ def refusal_error(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetE
 
 
 def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
-    """Whose budget it is, what is left in questions and the largest that fits.
-
-    An analyst who is refused because of all others together reads one fixed sentence:
-    anything else would show what they have spent.
+    """Whose budget it is, what is left in questions and the largest that fits. An analyst who is
+    refused because of all others together reads one fixed sentence: any other would show what they
+    have spent.
     """
     if operation.analyst and not outcome.analyst:
         return BudgetExceededError("This data set has no room for this question.")
     scope = Scope(operation.dataset, outcome.analyst, outcome.window)
     terms = read_terms(outcome.terms[0])
     spent = terms.spending(outcome.spent or NOTHING)
-    asked = terms.spending(operation.amount(terms) or NOTHING)
-    return terms.rule.refusal(spent, asked, str(scope))
+    price = terms.spending(operation.amount(terms) or NOTHING)
+    return terms.rule.refusal(spent, price, str(scope))
 
 
 def closed_error(scope: Scope) -> BudgetClosedError:
@@ -69,15 +68,12 @@ def running_error(key: str, waited: float) -> ReservationRunningError:
 
 def lost_error(key: str, state: str) -> ReservationLostError:
     """The error for a request that was charged, and whose answer is not there."""
-    what = (
-        "was answered, and the answer was not kept"
-        if state == SETTLED
-        else "its answer was lost: it failed, or its process is gone"
-    )
+    what = "its answer was lost: it failed, or its process is gone"
+    if state == SETTLED:
+        what = "was answered, and the answer was not kept"
     return ReservationLostError(
         f"The request {key!r} was charged before and {what}. It is never computed again for "
-        "the same charge. Ask with again=True (the shell: --fresh), and "
-        "pay again."
+        "the same charge. Ask with again=True (the shell: --fresh), and pay again."
     )
 
 

@@ -85,7 +85,7 @@ class PacedLedger(Ledger):
     def __init__(self, url: str, *, anchor_file: str | None = None) -> None:
         super().__init__(url, anchor_file=anchor_file)
         if anchor_file is None:
-            with closing_after_failure(self._store), self._reading() as rows:
+            with closing_after_failure(self._store.close), self._reading() as rows:
                 self._require_no_anchor_file(rows)
 
     @contextmanager

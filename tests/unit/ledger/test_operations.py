@@ -93,7 +93,6 @@ def test_there_is_one_way_to_write_an_operation(operation):
     if isinstance(operation, Reserve):
         names = ("dataset", "analyst", "windows", "loss", "request")
         assert operation.fingerprint == fingerprint([told[name] for name in names])
-        assert operation.entry_and_fingerprint() == (operation.entry(), operation.fingerprint)
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=lambda one: one.do)
