@@ -112,7 +112,7 @@ def attacking(attack):
 @contextmanager
 def turn_taken(ledger):
     """A writer that takes its time."""
-    with ledger._store._held() as held:
+    with ledger._store._connection.use() as held:
         held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
         try:
             yield held
@@ -583,7 +583,7 @@ class TestLocksAndSignals:
         with (
             Ledger(roles.url("writer"), timeout=1) as stopped,
             Ledger(roles.url("writer"), timeout=20) as other,
-            stopped._store._held() as held,
+            stopped._store._connection.use() as held,
         ):
             held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
             goes_on(other)
@@ -630,7 +630,7 @@ class TestLocksAndSignals:
                 time="2026-11-16T00:00:00+00:00",
             )
 
-        with owner._store._held() as one, writer._store._held() as two:
+        with owner._store._connection.use() as one, writer._store._connection.use() as two:
             works = []
             for held in (one, two):
                 works.append(_ServerTables(held, [BEGIN]))

@@ -1425,7 +1425,7 @@ class TestRemembering:
         ledger.open("survey", budget=PureDP(1))
         ledger.close()  # what was known is gone
         charge(ledger).settle(answer())
-        with ledger._store._held() as connection:
+        with ledger._store._connection.use() as connection:
             ask, batches = connection.ask, []
 
             def counted(questions):

@@ -190,7 +190,7 @@ def closing_after_failure(close: Callable[[], None]) -> Iterator[None]:
 
 
 class FailingClosed(Guard):
-    """While a database is asked: its errors become ours."""
+    """While a database is used: its errors become ours."""
 
     __slots__ = ("_kinds", "_name")
 
@@ -198,7 +198,7 @@ class FailingClosed(Guard):
         self._name, self._kinds = name, kinds
 
     def translate(self, error: BaseException) -> None:
-        """Tell what the database said."""
+        """Pass on what the database reports."""
         if isinstance(error, self._kinds):
             problem = " ".join(str(error).split()) or type(error).__name__
             raise LedgerError(

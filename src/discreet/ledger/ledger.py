@@ -291,7 +291,7 @@ class Ledger:
         self._close(dataset, read_known_name(analyst, "analyst", owner), reason, owner)
 
     def note(self, what: Mapping[str, Any], *, dataset: str | None = None) -> int:
-        """Write something into the chain that costs nothing: a publication, a key, a wish. The
+        """Write something into the chain that costs nothing, such as a publication or a key. The
         number of its entry is returned.
 
         what: public JSON. Never put data, scores or answers here.

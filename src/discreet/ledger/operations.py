@@ -274,7 +274,7 @@ class Reserve(OfRequest):
         return digest(f"[{names},{self.loss_text},{_mapping_text(self.request)}]")
 
     def amount(self, terms: Terms) -> Sums | None:
-        """What it takes from a budget with these terms; None if that was not said."""
+        """What it takes from a budget with these terms; None if it has no price there."""
         return dict(self.amounts).get(terms.tariff)
 
     def decide(self, transaction: Transaction) -> Outcome:
@@ -409,7 +409,7 @@ class Abandon(Ending):
 
 @dataclass(slots=True, kw_only=True)
 class Note(Operation):
-    """Write something down that costs nothing: a publication, a key, a wish."""
+    """Write something down that costs nothing, such as a publication or a key."""
 
     do = "note"
     what: dict[str, Any]
@@ -417,7 +417,7 @@ class Note(Operation):
 
 @dataclass(slots=True, kw_only=True)
 class AnchorNoted(Operation):
-    """Note that the ledger has an anchor file: whoever says later that it has none is wrong."""
+    """Note that the ledger has an anchor file: from then on it is not used without one."""
 
     do = "anchor"
     key: str

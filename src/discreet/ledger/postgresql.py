@@ -199,13 +199,13 @@ class _ServerTables:
         if not self._asks:
             raise DoubtfulError
         begin, self._begin = self._begin, []
-        found = self._connection.ask([*begin, *questions])
-        if _TURN in begin and not found[begin.index(_TURN)]:
+        answers = self._connection.ask([*begin, *questions])
+        if _TURN in begin and not answers[begin.index(_TURN)]:
             # nobody can wait for a row that does not exist
             self._connection.rollback()
             self._connection.ask([_SEAT])
-            found = self._connection.ask([*begin, *questions])
-        return found[len(begin) :]
+            answers = self._connection.ask([*begin, *questions])
+        return answers[len(begin) :]
 
     def write(self, statement: str, values: Rows) -> None:
         """Run a statement for all rows of values, when it is committed."""

@@ -190,7 +190,7 @@ def _qualified(statement: str, schema: str) -> str:
     """A statement with each table in its schema, and marks as the server wants them."""
     first, *others = statement.split("?")
     marked = first + "".join(f"${number}{text}" for number, text in enumerate(others, 1))
-    return _OURS.sub(lambda found: f"{schema}.{found[0]}", marked) if schema else marked
+    return _OURS.sub(lambda match: f"{schema}.{match[0]}", marked) if schema else marked
 
 
 def network_options(url: str, timeout: float) -> dict[str, Any]:
@@ -335,9 +335,7 @@ def rows(result: PGresult) -> Rows:
         return []
     columns = [(each, _READ.get(result.ftype(each), _text)) for each in range(result.nfields)]
     return [
-        tuple(
-            None if (found := value(row, each)) is None else read(found) for each, read in columns
-        )
+        tuple(None if (cell := value(row, each)) is None else read(cell) for each, read in columns)
         for row in range(count)
     ]
 

@@ -360,7 +360,7 @@ class SQLiteStore:
         require_our_logs(self._path, self._place.name)
         connection = _Connection(self._connect(self._path), self._folder)
         try:
-            # other programs may hold the file for a moment: a backup, a checkpoint
+            # other programs may lock the file for a moment: a backup, a checkpoint
             connection.execute(f"pragma busy_timeout = {round(self._timeout * 1000)}").fetchall()
             self._write_ahead(connection)
             for pragma in _PRAGMAS:
@@ -381,7 +381,7 @@ class SQLiteStore:
         return connection
 
     def _write_ahead(self, connection: _Connection) -> None:
-        """Have the file written through a log. SQLite heeds no busy_timeout here: of several
+        """Have the file written through a log. SQLite ignores busy_timeout here: of several
         processes that open a new file at once, all but one would fail.
         """
         deadline = time.monotonic() + self._timeout
@@ -493,8 +493,8 @@ class _FileTransaction(Transaction):
 
     def check(self) -> None:
         """Let SQLite compare its indexes with its tables, and look at every page."""
-        ((found, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
-        if found != "ok":
+        ((verdict, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
+        if verdict != "ok":
             raise LedgerDamagedError(
                 "The pages of the ledger's file must be as SQLite wrote them. Got others."
             )
