@@ -1,8 +1,7 @@
 """What one system has and another one lacks, in one place.
 
-Linux and macOS have owners of files, locks of whole files, forks and flags against links.
-Windows has none of these: there a file is trusted as it is, a lock is one of its first
-byte, and no fork can happen.
+Linux and macOS have owners of files, locks of whole files, forks and flags against links. Windows
+has none of these: there a file is trusted as it is, and a lock is one of its first byte.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)
 """Flags of `os.open`; 0 where the system lacks them."""
-# a lock that two ledgers of one process have against each other, too; the usual one is a process's
+# a lock of an open file: the usual one belongs to the process, and two ledgers in it would share it
 _LOCK_OF_FILE: int | None = getattr(fcntl, "F_OFD_SETLK", None)
 _LOCK = "hhqqi"
-# seconds between two looks whether a file is free
+# seconds between two attempts to lock a file
 _PAUSE = 0.005
 
 
@@ -51,15 +50,15 @@ def has_owners() -> bool:
     return hasattr(os, "geteuid")
 
 
-def is_owned(found: os.stat_result, *others: int) -> bool:
+def is_owned(file: os.stat_result, *others: int) -> bool:
     """True if a file belongs to us or to one of the others, given by their numbers."""
-    return not has_owners() or found.st_uid in (os.geteuid(), *others)
+    return not has_owners() or file.st_uid in (os.geteuid(), *others)
 
 
 def sync_file(descriptor: int) -> None:
     """Wait until the disk has what was written to a file."""
     if fcntl is not None and hasattr(fcntl, "F_FULLFSYNC"):
-        # on a Mac fsync leaves it in the disk's own memory
+        # fsync on a Mac leaves it in the disk's own memory
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     elif hasattr(os, "fdatasync"):
         os.fdatasync(descriptor)
@@ -81,8 +80,8 @@ def sync_folder(path: Path) -> None:
 def try_lock(descriptor: int, *, for_process: bool = False) -> bool:
     """Lock a whole file, unless somebody else has; whether it worked.
 
-    for_process: lock it against other processes only. A child that is forked meanwhile
-        does not have this lock, as it has the usual one.
+    for_process: lock it against other processes only. A child that is forked meanwhile does not
+        inherit this lock; it inherits the usual one.
     """
     try:
         if fcntl is None:
@@ -96,13 +95,13 @@ def try_lock(descriptor: int, *, for_process: bool = False) -> bool:
 
 
 def try_lock_bytes(descriptor: int, first: int, count: int) -> bool:
-    """Lock some bytes of a file, of which there may be none, unless somebody else has."""
+    """Lock some bytes of a file, even beyond its end, unless somebody else has."""
     try:
         if _LOCK_OF_FILE is None:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, count, first)
         else:
-            asked = struct.pack(_LOCK, fcntl.F_WRLCK, os.SEEK_SET, first, count, 0)
-            fcntl.fcntl(descriptor, _LOCK_OF_FILE, asked)
+            lock = struct.pack(_LOCK, fcntl.F_WRLCK, os.SEEK_SET, first, count, 0)
+            fcntl.fcntl(descriptor, _LOCK_OF_FILE, lock)
     except (BlockingIOError, PermissionError):
         return False
     return True
@@ -113,8 +112,8 @@ def unlock_bytes(descriptor: int, first: int = 0) -> None:
     if _LOCK_OF_FILE is None:
         fcntl.lockf(descriptor, fcntl.LOCK_UN, 0, first)
     else:
-        asked = struct.pack(_LOCK, fcntl.F_UNLCK, os.SEEK_SET, first, 0, 0)
-        fcntl.fcntl(descriptor, _LOCK_OF_FILE, asked)
+        lock = struct.pack(_LOCK, fcntl.F_UNLCK, os.SEEK_SET, first, 0, 0)
+        fcntl.fcntl(descriptor, _LOCK_OF_FILE, lock)
 
 
 class LockedFile:

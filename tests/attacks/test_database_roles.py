@@ -112,7 +112,7 @@ def attacking(attack):
 @contextmanager
 def turn_taken(ledger):
     """A writer that takes its time."""
-    with ledger._store._held() as held:
+    with ledger._store._connection.use() as held:
         held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
         try:
             yield held
@@ -583,7 +583,7 @@ class TestLocksAndSignals:
         with (
             Ledger(roles.url("writer"), timeout=1) as stopped,
             Ledger(roles.url("writer"), timeout=20) as other,
-            stopped._store._held() as held,
+            stopped._store._connection.use() as held,
         ):
             held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
             goes_on(other)
@@ -609,9 +609,9 @@ class TestLocksAndSignals:
         from discreet.ledger.budget_terms import Sums
         from discreet.ledger.group_commit import carry_out_all
         from discreet.ledger.operations import Outcome, Reserve
-        from discreet.ledger.postgresql import _Transaction
+        from discreet.ledger.postgresql import _ServerTables
         from discreet.ledger.postgresql_connection import BEGIN
-        from discreet.ledger.transaction import Rows
+        from discreet.ledger.transaction import Transaction
 
         def operation(ticket):
             return Reserve(
@@ -630,11 +630,11 @@ class TestLocksAndSignals:
                 time="2026-11-16T00:00:00+00:00",
             )
 
-        with owner._store._held() as one, writer._store._held() as two:
+        with owner._store._connection.use() as one, writer._store._connection.use() as two:
             works = []
             for held in (one, two):
-                works.append(_Transaction(held, [BEGIN]))
-                outcomes = carry_out_all(Rows(works[-1]), [operation(f"t{len(works)}")])
+                works.append(_ServerTables(held, [BEGIN]))
+                outcomes = carry_out_all(Transaction(works[-1]), [operation(f"t{len(works)}")])
                 assert outcomes == [Outcome(number=2)]
             works[0].commit()
             with pytest.raises(psycopg.errors.UniqueViolation):

@@ -21,7 +21,7 @@ from faults.power import FLAGS, Connection
 
 from discreet import Ledger, LedgerError, PureDP, Release, platforms
 from discreet.ledger import anchors, sqlite, sqlite_file, sqlite_processes
-from discreet.ledger.sqlite import SQLiteStore, connect
+from discreet.ledger.sqlite import connect
 
 SMALL = PureDP(Fraction(1, 100))
 
@@ -254,12 +254,9 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
             return Connection(apsw.Connection(str(path), FLAGS, vfs=disk.name), {})
 
         with monkeypatch.context() as patched:
-            patched.setattr(SQLiteStore, "_failing_closed", failing_closed)
+            patched.setattr(sqlite, "_KINDS", (apsw.Error, *sqlite._KINDS))
             charged, settled = use(f"sqlite:///{path}", on_disk, None)
         check(path, charged, settled, f"{count.failed} ({count.when})")
-
-    def failing_closed(store):
-        return sqlite.FailingClosed(store._name, (apsw.Error, sqlite3.Error, OSError))
 
     failed = all_failures(tmp_path, attempt, every)
     print(

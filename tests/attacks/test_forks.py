@@ -296,7 +296,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     reader = threading.Thread(target=slow_reader)
     reader.start()
     inside.wait()
-    state = ledger._store._connection._states.here()
+    state = ledger._store._connection._states.get()
     state.lock = Telling(state.lock, waits)
     signaling = signal_when(waits)
     before = signal.signal(signal.SIGALRM, raising)
@@ -399,7 +399,7 @@ def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatc
         os._exit(0)
     with not_for_ever():
         os.waitpid(children[0], 0)
-    assert "must end in the process that began it" in os.read(telling[0], 1000).decode()
+    assert "must stay in its process" in os.read(telling[0], 1000).decode()
     assert said == "charged as 3"
     for end in telling:
         os.close(end)
@@ -408,7 +408,7 @@ def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatc
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     """There is none in the child that could tell it what became of its charge."""
-    line, telling, children = ledger._threads._line.here(), os.pipe(), []
+    line, telling, children = ledger._threads.get(), os.pipe(), []
     line.leads.acquire()
     queued = threading.Event()
     line.queue = TellingQueue(queued)
@@ -436,7 +436,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     signal.signal(signal.SIGALRM, before)
     with not_for_ever():
         os.waitpid(children[0], 0)
-    assert "must end in the process that began it" in os.read(telling[0], 1000).decode()
+    assert "must stay in its process" in os.read(telling[0], 1000).decode()
     assert said == "charged as 3"
     for end in telling:
         os.close(end)

@@ -1443,7 +1443,7 @@ class TestRemembering:
         ledger.open("survey", budget=PureDP(1))
         ledger.close()  # what was known is gone
         charge(ledger).settle(answer())
-        with ledger._store._held() as connection:
+        with ledger._store._connection.use() as connection:
             ask, batches = connection.ask, []
 
             def counted(questions):
@@ -1494,7 +1494,7 @@ class TestRemembering:
             charge(other, 0.5, key="first", replayable=True).settle(answer())
         for _ in range(4):
             charge(ledger)
-        line = ledger._threads._line.here()
+        line = ledger._threads.get()
         line.queue = Counted()
         with ThreadPoolExecutor(2) as pool:
             # both wait, so that they are carried out together

@@ -152,7 +152,7 @@ sys.exit(sum(os.waitpid(child, 0)[1] for child in children))
 
 class TestDisk:
     def test_a_full_disk_charges_nothing(self, ledger):
-        with ledger._store._connection.hold() as connection:
+        with ledger._store._connection.use() as connection:
             (pages,) = connection.execute("pragma page_count").fetchone()
             connection.execute(f"pragma max_page_count = {pages}").fetchall()
         with pytest.raises(
@@ -194,7 +194,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
 
     def test_an_answer_that_cannot_be_written_is_not_given(self, ledger):
         reservation = charge(ledger, replayable=True)
-        with ledger._store._connection.hold() as connection:
+        with ledger._store._connection.use() as connection:
             connection.execute("pragma query_only = on").fetchall()
         with pytest.raises(LedgerError, match="readonly"):
             reservation.settle(
@@ -360,16 +360,19 @@ class TestOthers:
         """The queue only saves time: who has waited long enough goes on without a place."""
         code = """
 import fcntl, os, signal, sys
+from discreet.platforms import try_lock_bytes
 for name in os.listdir(sys.argv[1]):
-    if name == "turn" or name.startswith("syncs-"):
-        fcntl.flock(os.open(sys.argv[1] + name, os.O_RDWR), fcntl.LOCK_EX)
-print(flush=True)
+    file = os.open(sys.argv[1] + name, os.O_RDWR)
+    if name.startswith("syncs-"):
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert name != "turn" or try_lock_bytes(file, 0, 1)
+print("ready", flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 """
         folder = f"{path}-mailbox/"
         command = [sys.executable, "-c", code, folder]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
-            other.stdout.readline()
+            assert other.stdout.readline() == b"ready\n"
             goes_on(ledger, 0)
             os.kill(other.pid, signal.SIGCONT)
             other.wait()

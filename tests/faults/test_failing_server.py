@@ -20,9 +20,8 @@ from faults.ledgers import NEEDS_SERVER, Database
 from faults.server import a_server
 
 from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger.postgresql_connection import BEGIN, COMMIT
-from discreet.ledger.postgresql_pipeline import Pipeline
-from discreet.ledger.transaction import Rows
+from discreet.ledger.postgresql_connection import BEGIN, COMMIT, Pipeline
+from discreet.ledger.transaction import Transaction
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = [
@@ -71,7 +70,10 @@ def goes_on(ledger, spent):
 
 class TestConnections:
     def test_a_dead_network_is_given_up(self, ledger):
-        with ledger._store._held() as held, socket.socket(fileno=os.dup(held.raw.fileno())) as link:
+        with (
+            ledger._store._connection.use() as held,
+            socket.socket(fileno=os.dup(held.raw.fileno())) as link,
+        ):
             names = ("TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
             options = [link.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names]
             assert link.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
@@ -98,14 +100,14 @@ class TestConnections:
     def test_a_connection_killed_in_the_middle_of_a_transaction_charges_nothing(
         self, ledger, database, monkeypatch
     ):
-        flush = Rows.flush
+        flush = Transaction.flush
 
         def killed_first(rows):
             monkeypatch.undo()
             database.sql(TERMINATE)
             flush(rows)
 
-        monkeypatch.setattr(Rows, "flush", killed_first)
+        monkeypatch.setattr(Transaction, "flush", killed_first)
         with pytest.raises(LedgerError, match="must be readable and writable"):
             charge(ledger)
         goes_on(ledger, 0)
@@ -207,7 +209,7 @@ class TestConnections:
         assert len(ledger.history("survey")) == 40
 
     def test_a_commit_that_ends_with_a_rollback_is_an_error(self, ledger):
-        with ledger._store._held() as held:
+        with ledger._store._connection.use() as held:
             held.ask([BEGIN])
             with pytest.raises(psycopg.Error):
                 held.one("select 1 / 0")
@@ -282,7 +284,7 @@ print("done")
         with (
             a_server("-c synchronous_commit=off") as server,
             Ledger(server.url) as ledger,
-            ledger._store._held() as held,
+            ledger._store._connection.use() as held,
         ):
             assert held.one("show synchronous_commit") == [("on",)]
 

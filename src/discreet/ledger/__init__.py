@@ -11,8 +11,15 @@ checks them years later. What people read is in `records.py`.
 """
 
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Right, Verified
-from discreet.ledger.reservation import Reservation
+from discreet.ledger.records import (
+    Account,
+    Charge,
+    KeptAnswer,
+    LedgerEntry,
+    Reservation,
+    Right,
+    Verified,
+)
 
 __all__ = [
     "Account",

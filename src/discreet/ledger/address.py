@@ -1,6 +1,4 @@
-"""Where a ledger is: the path of a file or the URL of a server, and how it is shown without its
-password.
-"""
+"""Where a ledger is: the path of a file or the URL of a server, shown without its password."""
 
 from __future__ import annotations
 
@@ -11,19 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
-from discreet.ledger.group_commit import Store
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
 
 _FILE = "sqlite:///"
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
-# strict, because a password with a / or an @ would be taken for something else, and shown
+# strict, because part of a password with a / or an @ would be shown
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^:/?#@,\s\[\]]*)(:[0-9]*)?"
 _SERVER = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+]*)://((?P<user>[^:/?#@\s]*)(?P<secret>:[^/?#@\s]*)?@)?"
     rf"(?P<place>{_HOST}(,{_HOST})*(/[^/?#@\s]*)?)(?P<options>\?[^@]*)?"
 )
-# what was meant for a URL: as the name of a file it would show a password to all who see the folder
+# what was meant as a URL: as the name of a file it would show a password in the folder
 _MISTYPED = re.compile(
     r"(sqlite|postgres|file)[a-z+]*(:|//)|(?![a-z]:[/\\])[^/\\]*:.*@|.*\bpassword\s*=", re.I
 )
@@ -31,7 +28,7 @@ _SLASHES = "For a file, give its path, or its path after sqlite:/// (three slash
 
 
 class Address(NamedTuple):
-    """What an address says.
+    """Where a ledger is.
 
     name: how it is shown, without a password.
     path: of a file; None for a server.
@@ -64,8 +61,8 @@ def read_address(
     if not isinstance(text, str):
         raise ParameterTypeError(parameter, rule, type(address).__name__, owner=owner)
     scheme, _, rest = text.partition("://")
-    if scheme in _SERVERS and shown(text):
-        return Address(shown(text), None, "postgresql://" + rest)
+    if scheme in _SERVERS and without_secrets(text):
+        return Address(without_secrets(text), None, "postgresql://" + rest)
     is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
     path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
     if path in ("", ":memory:"):
@@ -74,9 +71,13 @@ def read_address(
         )
     if path is None or "\0" in path:
         hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
-        got = shown(text) or Hidden("one that cannot be read")
+        got = without_secrets(text) or Hidden("one that cannot be read")
         raise ParameterError(parameter, rule, got, hint, owner=owner)
     return Address(text, Path(path))
+
+
+Store = SQLiteStore | PostgreSQLStore
+"""Where a ledger is kept: what one of them can do, the other one can."""
 
 
 def open_store(address: Address, timeout: float, create: bool) -> Store:
@@ -88,12 +89,12 @@ def open_store(address: Address, timeout: float, create: bool) -> Store:
     return PostgreSQLStore(address.url, address.name, timeout, create=create)
 
 
-def shown(url: str) -> str:
-    """The URL without its password and without its options, which may hold one too; of
-    one that we do not understand, nothing.
+def without_secrets(url: str) -> str:
+    """The URL without its password and its options, which may have one too; empty for a URL that
+    we do not understand.
     """
-    found = _SERVER.fullmatch(url)
-    if found is None:
+    match = _SERVER.fullmatch(url)
+    if match is None:
         return ""
-    user = "" if found["user"] is None else f"{found['user']}@"
-    return f"{found['scheme']}://{user}{found['place']}"
+    user = "" if match["user"] is None else f"{match['user']}@"
+    return f"{match['scheme']}://{user}{match['place']}"

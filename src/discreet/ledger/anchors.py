@@ -1,8 +1,7 @@
 """A file, best on another disk or machine, that keeps the latest point of a ledger's chain.
 
-The ledger itself says, in an entry, that it has such a file. From then on a file that
-is gone, or that says less than the ledger has, is not a file that was not written yet:
-it was removed.
+The ledger itself notes, in an entry, that it has such a file. From then on a missing file is one
+that was removed, and not one that was not written yet.
 """
 
 from __future__ import annotations
@@ -14,15 +13,8 @@ from pathlib import Path
 
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.transaction import ANCHORED, Rows
-from discreet.platforms import (
-    BINARY,
-    CLOSED_ON_EXEC,
-    NO_LINK,
-    NO_WAIT,
-    LockedFile,
-    sync_folder,
-)
+from discreet.ledger.transaction import ANCHORED, Transaction
+from discreet.platforms import BINARY, CLOSED_ON_EXEC, NO_LINK, NO_WAIT, LockedFile, sync_folder
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
@@ -32,7 +24,7 @@ _NEXT = (
 # neither a link that was put there since nor a pipe to wait for
 _READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
 _LONGEST = 200
-"""Bytes that are read: a point of the chain is shorter."""
+"""Bytes to read: a point of the chain is shorter."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_ON_EXEC
 
 
@@ -61,10 +53,8 @@ class AnchorFile:
             ) from None
 
     def keep(self, anchor: Anchor) -> None:
-        """Write a later point, which has to be on the ledger's disk by now.
-
-        While no other thread or process writes it, because one of them may be at a later
-        point.
+        """Write a later point, which has to be on the ledger's disk by now. The lock is there
+        because another thread or process may be at a later point still.
         """
         try:
             lock = LockedFile(str(self._beside(".lock")), self._timeout)
@@ -80,29 +70,28 @@ class AnchorFile:
                 f"The anchor file {self._path} must be writable. Got: {problem}."
             ) from None
 
-    def begin(self, rows: Rows, name: str) -> tuple[bool, Anchor]:
-        """Find out whether the ledger notes this file already, and its latest point.
+    def begin(self, transaction: Transaction, name: str) -> tuple[bool, Anchor]:
+        """Whether the ledger has noted that it has this file, and its latest point.
 
-        Raises if it says so and the file is gone, or is the one of another ledger.
+        Raises if it has and the file is gone, or is that of another ledger.
         """
-        declared = rows.request(ANCHORED) is not None
-        first = not declared and self.read() is None
-        return declared, rows.head() if first else self.require(rows, name)
+        is_noted = transaction.request(ANCHORED) is not None
+        if not is_noted and self.read() is None:
+            return False, transaction.head()
+        return is_noted, self.require(transaction, name)
 
-    def require(self, rows: Rows, name: str) -> Anchor:
-        """Refuse a ledger that does not contain the point that was kept; the ledger's
-        latest point.
-        """
-        kept, head = self.read(), rows.head()
-        # The first entry says that there is an anchor file: a power cut may come between the two.
+    def require(self, transaction: Transaction, name: str) -> Anchor:
+        """Refuse a ledger without the point that was kept; the ledger's latest point."""
+        kept, head = self.read(), transaction.head()
+        # a power cut may come between the first entry, which notes the file, and the file
         if kept is None or (kept.number == 0 and head.number > 1):
             got = "no such file" if kept is None else "the beginning of the chain"
             raise LedgerError(
                 f"The anchor file {self._path} must hold a later point of the ledger {name}. Got "
                 f"{got}. {_NEXT}"
             )
-        found = rows.entry(kept.number) if kept.number else None
-        if kept.number and (found is None or found[1] != kept.hash):
+        entry = transaction.entry(kept.number) if kept.number else None
+        if kept.number and (entry is None or entry[1] != kept.hash):
             raise LedgerDamagedError(
                 f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut, or "
                 f"replaced by an older copy."
@@ -110,7 +99,7 @@ class AnchorFile:
         return head
 
     def _write(self, anchor: Anchor) -> None:
-        # A name that nobody can guess, and a new file: a link that waits there would be followed.
+        # a new file with a name that nobody can guess: a link placed there would be followed
         draft = self._beside(f".{secrets.token_hex(8)}.draft")
         descriptor = os.open(draft, _NEW, 0o600)
         try:

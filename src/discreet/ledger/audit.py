@@ -1,8 +1,7 @@
 """Verification: every entry is what was written, in its order, and the sums are theirs.
 
-What a file can prove by itself is limited: whoever can write the file can write a whole
-new chain, or put back an older copy. Against that there are anchors, points of the
-chain that are kept elsewhere.
+A file cannot prove everything by itself: whoever can write it can write a whole new chain, or put
+back an older copy. Against that there are anchors, points of the chain that are kept elsewhere.
 """
 
 from __future__ import annotations
@@ -12,40 +11,40 @@ from collections.abc import Iterable, Iterator, Sequence
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.chain import START, UNREADABLE, Anchor, fingerprint, link
 from discreet.ledger.entries import read_entry
-from discreet.ledger.operations import Reserve, decide
+from discreet.ledger.operations import Reserve
 from discreet.ledger.records import Charge, Verified
-from discreet.ledger.transaction import Balance, Found, Key, Request, Rows, Scope, Statement
+from discreet.ledger.transaction import Balance, Key, Request, Rows, Scope, Statement, Transaction
 
 _LOT = 128
-"""How many are looked for at once."""
+"""Names that are looked for at once."""
 
 
-def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
-    """Check the chain, the sums and the requests against each other, and that the chain
-    goes through the anchors.
+def verify(transaction: Transaction, anchors: Iterable[Anchor], name: str) -> Verified:
+    """Check the chain, the sums and the requests against each other, and that the chain goes
+    through the anchors.
     """
-    head, memory, wanted = START, Replayed(), set(anchors)
-    for head in replay(rows, memory, name):
-        _meet(head, wanted, name)
-    _meet(START, wanted, name)
-    if wanted:
-        last = max(anchor.number for anchor in wanted)
+    head, memory, missing = START, Replayed(), set(anchors)
+    for head in replay(transaction, memory, name):
+        _meet(head, missing, name)
+    _meet(START, missing, name)
+    if missing:
+        last = max(anchor.number for anchor in missing)
         raise LedgerDamagedError(
             f"The ledger {name} must go up to its anchor, entry {last}. Got {head.number} entries: "
             "it was cut or rolled back."
         )
-    _compare(rows, memory, name)
-    _find_again(rows, memory, head, name)
-    rows.check()
+    _compare(transaction, memory, name)
+    _find_again(transaction, memory, head, name)
+    transaction.check()
     return Verified(head.number, head)
 
 
-def replay(rows: Rows, memory: Replayed, name: str) -> Iterator[Anchor]:
-    """Carry out all entries again, in memory; each point of the chain, as long as the
-    hashes say that the entry is the one that was written.
+def replay(transaction: Transaction, memory: Replayed, name: str) -> Iterator[Anchor]:
+    """Carry out all entries again, in memory; each point of the chain, as long as its hash is
+    right.
     """
     head = START
-    for number, body, digest in rows.entries():
+    for number, body, digest in transaction.entries():
         head = _next(head, number, body, digest, name)
         _replay(memory, head.number, body, name)
         yield head
@@ -53,20 +52,19 @@ def replay(rows: Rows, memory: Replayed, name: str) -> Iterator[Anchor]:
 
 def require_linked(number: int, body: str, digest: str, before: str | None, name: str) -> None:
     """Refuse one entry whose hash is not that of its text and of the hash before it."""
-    known = before if isinstance(before, str) else ""
-    previous = START if number == 1 else Anchor(number - 1, known)
+    previous = START if number == 1 else Anchor(number - 1, before or "")
     _next(previous, number, body, digest, name)
 
 
-def _meet(head: Anchor, wanted: set[Anchor], name: str) -> None:
+def _meet(head: Anchor, missing: set[Anchor], name: str) -> None:
     """Tick off the anchors of this point."""
-    here = {anchor for anchor in wanted if anchor.number == head.number}
+    here = {anchor for anchor in missing if anchor.number == head.number}
     if here - {head}:
         raise LedgerDamagedError(
             f"Entry {head.number} of the ledger {name} must be the one of its anchor. Got another "
             "one."
         )
-    wanted -= here
+    missing -= here
 
 
 def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Anchor:
@@ -75,21 +73,21 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
             f"Entry {head.number + 1} of the ledger {name} must be there. Got entry {number} in "
             "its place."
         )
-    found = link(head, body) if isinstance(body, str) else START
-    if found.hash != digest:
+    point = link(head, body) if isinstance(body, str) else START
+    if point.hash != digest:
         raise LedgerDamagedError(
             f"Entry {number} of the ledger {name} must have its original hash. Got another one."
         )
-    return found
+    return point
 
 
 def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
     try:
         operation = read_entry(body, memory.answered)
         if isinstance(operation, Reserve):
-            # what was verified can be shown
+            # a verified entry can be shown
             Charge.read(number, operation)
-        right = decide(memory, operation).number == number
+        right = operation.decide(memory).number == number
     except UNREADABLE:
         right = False
     if not right:
@@ -98,49 +96,45 @@ def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
         )
 
 
-def _compare(rows: Rows, memory: Replayed, name: str) -> None:
-    sums, known = rows.balances(), memory.scopes
+def _compare(transaction: Transaction, memory: Replayed, name: str) -> None:
+    sums, known = transaction.balances(), memory.scopes
     for scope in sums.keys() | known.keys():
         if sums.get(scope) != known.get(scope):
             raise LedgerDamagedError(
                 f"The sums of the ledger {name} for {scope} must be those of its entries. Got "
                 "others."
             )
-    found = {number: _without_answer(request) for number, request in rows.requests().items()}
-    for number in found.keys() | memory.answered.keys():
-        if found.get(number) != memory.answered.get(number):
+    requests = {number: _with_digest(each) for number, each in transaction.requests().items()}
+    for number in requests.keys() | memory.answered.keys():
+        if requests.get(number) != memory.answered.get(number):
             raise LedgerDamagedError(
                 f"The request of entry {number} of the ledger {name} must be unchanged. Got a "
                 f"changed one."
             )
 
 
-def _find_again(rows: Rows, memory: Replayed, head: Anchor, name: str) -> None:
-    """Look for everything in the way that a charge does, by the indexes: what they miss
-    could be spent again.
-    """
-    wrong = LedgerDamagedError(
-        f"The indexes of the ledger {name} must match its entries and sums. Got others."
-    )
+def _find_again(transaction: Transaction, memory: Replayed, head: Anchor, name: str) -> None:
+    """Look for everything as a charge does, by the indexes: what they miss could be spent again."""
     scopes = list(memory.scopes)
     keys = list(dict.fromkeys(request.place for request in memory.answered.values()))
     for start in range(0, max(len(keys), len(scopes), 1), _LOT):
         lot = slice(start, start + _LOT)
-        rows.look_up(keys[lot], scopes[lot])
-        right = True
-        right &= all(rows.balance(scope) == memory.balance(scope) for scope in scopes[lot])
-        right &= all(
-            rows.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset)
-            for scope in scopes[lot]
-        )
+        transaction.look_up(keys[lot], scopes[lot])
+        is_right = transaction.head() == head
+        for scope in scopes[lot]:
+            dataset = scope.dataset
+            is_right &= transaction.balance(scope) == memory.balance(scope)
+            is_right &= transaction.has_analysts(dataset) == memory.has_analysts(dataset)
         for place in keys[lot]:
-            request = rows.request(place)
-            right &= request is not None and _without_answer(request) == memory.request(place)
-        if not right or rows.head() != head:
-            raise wrong
+            request = transaction.request(place)
+            is_right &= request is not None and _with_digest(request) == memory.request(place)
+        if not is_right:
+            raise LedgerDamagedError(
+                f"The indexes of the ledger {name} must lead to its entries and sums. Got others."
+            )
 
 
-def _without_answer(request: Request) -> Request:
+def _with_digest(request: Request) -> Request:
     """A request with the digest of its answer, which is what the chain knows of it."""
     answer = fingerprint(request.answer) if isinstance(request.answer, str) else request.answer
     return request._replace(answer=answer)
@@ -149,17 +143,15 @@ def _without_answer(request: Request) -> Request:
 class _Nothing:
     """Tables in which nothing is written."""
 
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Rows]:
         return [[] for _ in questions]
 
-    def write(self, statement: str, values: Found) -> None:
+    def write(self, statement: str, values: Rows) -> None:
         raise AssertionError(statement)
 
 
-class Replayed(Rows):
+class Replayed(Transaction):
     """The tables as the entries make them, in memory."""
-
-    __slots__ = ()
 
     def __init__(self) -> None:
         super().__init__(_Nothing())
@@ -167,7 +159,7 @@ class Replayed(Rows):
     @property
     def scopes(self) -> dict[Scope, Balance]:
         """All budgets."""
-        return {scope: found for scope, found in self._balances.items() if found is not None}
+        return {scope: each for scope, each in self._balances.items() if each is not None}
 
     @property
     def answered(self) -> dict[int, Request]:
@@ -184,5 +176,5 @@ class Replayed(Rows):
         return self._balances.get(scope)
 
     def request(self, place: Key) -> Request | None:
-        """What became of a key, the last time that it was paid for."""
+        """What became of a key the last time that it was paid for."""
         return self._keys.get(place)

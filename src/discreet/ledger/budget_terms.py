@@ -1,9 +1,8 @@
 """What was agreed when a budget was opened, and what is spent of it, as it is written down.
 
-Sums on disk are whole numbers: coins, and units of 10^-30 of epsilon, rho and delta.
-Charges are rounded up and budgets down, so rounding never gives privacy away. Thirty
-digits are far below anything that is ever charged: the rho of a question with
-epsilon = 10^-9 is about 10^-19.
+Sums on disk are whole numbers: coins, and units of 10^-30 of epsilon, rho and delta. Charges are
+rounded up and budgets down, so rounding never gives privacy away. Thirty digits are far below any
+charge: the rho of a question with epsilon = 10^-9 is about 10^-19.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ from discreet.privacy.loss import ApproxDP, Loss, loss_from_dict
 UNITS = 10**30
 """How many units there are in an epsilon, a rho or a delta of 1."""
 MOST = 10**60
-"""The largest amount, in units: far above anything that is still private, and short
-enough to write down.
-"""
+"""The largest amount, in units: far above anything that is still private."""
 MORE = "more"
 """What stands on disk for more than any budget has."""
 _WHOLE = re.compile("[0-9]{1,4000}")
@@ -55,12 +52,12 @@ class Sums:
 
     @classmethod
     def read(cls, epsilon: str, squares: str, delta: str) -> Sums:
-        """What `to_texts` wrote; anything else raises, and what is less than nothing, too."""
+        """What `to_texts` wrote; anything else raises, and so do sums below 0."""
         return cls(_read_sum(epsilon), _read_sum(squares), _read_whole(delta))
 
     @property
     def is_a_charge(self) -> bool:
-        """True if both sums grow by it: else it would be free, for ever."""
+        """True if both sums grow by it; otherwise it would be free."""
         return self.epsilon != 0 and self.squares != 0
 
     def __add__(self, other: Sums) -> Sums:
@@ -81,8 +78,7 @@ NOTHING = Sums()
 
 
 class Limits(NamedTuple):
-    """What the sums of a budget may be, rounded down to whole numbers; below 0 where a sum
-    does not count.
+    """What the sums of a budget may be; below 0 where a sum does not count.
 
     A whole number is within a limit exactly if it is within the limit rounded down.
     """
@@ -96,7 +92,6 @@ class Limits(NamedTuple):
 class Terms:
     """What was agreed when a budget was opened.
 
-    budget: as it was said.
     windows: whether each window of the data has this budget for itself.
     rule: how it counts, with the number and the size of its coins, or its rho.
     subject: what the budget is about.
@@ -131,10 +126,7 @@ class Terms:
 
     @cached_property
     def limits(self) -> Limits:
-        """What the rule allows, in whole numbers.
-
-        Cost: as that of `BudgetRule.squares_limit` where its coins are not agreed yet.
-        """
+        """What the rule allows. It may take seconds where coins are not agreed yet."""
         rule = self.rule
         return Limits(
             math.floor(rule.epsilon_limit * UNITS),
@@ -153,25 +145,25 @@ class Terms:
 
     def price(self, cost: Cost, owner: str) -> Sums:
         """What a release costs, rounded up."""
-        try:
-            spending = self.rule.spending(cost)
-        except InputError as error:
-            raise error.called(owner) from None
-        found = Sums(
-            _up(spending.epsilon, UNITS),
-            _up(spending.squares, self.scale),
-            math.ceil(spending.delta * UNITS),
-        )
-        if max(found.epsilon or 0, found.squares or 0, found.delta) > MOST:
-            raise ParameterError("loss", "at most 1e30", cost.loss, owner=owner)
-        if not found.is_a_charge:
-            raise ParameterError("loss", "more than nothing", cost.loss, owner=owner)
-        return found
+        if cost.parts is None:
+            return self._price_of_whole(cost.loss, owner)
+        return self._price(cost, owner)
 
     @cached_property
-    def price_of_whole(self) -> Callable[[Loss, str], Sums]:
+    def _price_of_whole(self) -> Callable[[Loss, str], Sums]:
         """The price of a loss as a whole: it is public, and the same every time."""
-        return lru_cache(maxsize=1024)(lambda loss, owner: self.price(Cost(loss), owner))
+        return lru_cache(maxsize=1024)(lambda loss, owner: self._price(Cost(loss), owner))
+
+    def _price(self, cost: Cost, owner: str) -> Sums:
+        try:
+            sums = self._sums(self.rule.spending(cost))
+        except InputError as error:
+            raise error.called(owner) from None
+        if max(sums.epsilon or 0, sums.squares or 0, sums.delta) > MOST:
+            raise ParameterError("loss", "at most 1e30", cost.loss, owner=owner)
+        if not sums.is_a_charge:
+            raise ParameterError("loss", "more than nothing", cost.loss, owner=owner)
+        return sums
 
     def after(self, spent: Sums, charge: Sums, loss: Loss) -> Sums | None:
         """What is spent after a charge; None if it does not fit."""
@@ -191,25 +183,21 @@ class Terms:
         )
 
     def _sums(self, spending: Spending) -> Sums:
-        # sums of whole numbers are whole; rounded up they stay safe even if they were not
+        """What the rule counts, rounded up to whole numbers."""
         return Sums(
             _up(spending.epsilon, UNITS),
             _up(spending.squares, self.scale),
             math.ceil(spending.delta * UNITS),
         )
 
-    def is_as_said(self, said: Terms, stated: frozenset[str]) -> bool:
+    def agrees_with(self, new: Terms, stated: frozenset[str]) -> bool:
         """True if these are the terms that a caller asks for.
 
-        stated: which of "delta_for_losses" and "counting" the caller named. What nobody
-            named may differ: another version chose it.
+        stated: which of "delta_for_losses" and "counting" the caller named. The others may
+            differ: another version chose them.
         """
-        rule, other = self.rule, said.rule
-        same = (self.budget, self.windows, self.subject) == (
-            said.budget,
-            said.windows,
-            said.subject,
-        )
+        same = (self.budget, self.windows, self.subject) == (new.budget, new.windows, new.subject)
+        rule, other = self.rule, new.rule
         return same and all(getattr(rule, name) == getattr(other, name) for name in stated)
 
     def grows_to(self, larger: Terms) -> bool:
@@ -219,18 +207,18 @@ class Terms:
             return False
         if (self.windows, self.subject) != (larger.windows, larger.subject):
             return False
-        pairs = list(zip(rule.budget.numbers, other.budget.numbers, strict=True))
-        pairs.append((rule.delta_for_losses, other.delta_for_losses))
-        if isinstance(rule.budget, ApproxDP) and isinstance(other.budget, ApproxDP):
-            pairs.append(
-                (
-                    rule.budget.delta - rule.delta_for_losses,
-                    other.budget.delta - other.delta_for_losses,
-                )
-            )
-        if rule.coin == other.coin:
-            pairs.append((rule.agreed or Fraction(0), other.agreed or Fraction(0)))
-        return all(before <= after for before, after in pairs)
+        if rule.coin == other.coin and (rule.agreed or 0) > (other.agreed or 0):
+            return False
+        return all(
+            before <= after for before, after in zip(_parts(rule), _parts(other), strict=True)
+        )
+
+
+def _parts(rule: BudgetRule) -> list[Fraction]:
+    """The numbers of a budget, and how its delta is divided."""
+    budget, losses = rule.budget, rule.delta_for_losses
+    rest = [budget.delta - losses] if isinstance(budget, ApproxDP) else []
+    return [*budget.numbers, losses, *rest]
 
 
 def scale_of(tariff: str) -> int:
@@ -238,7 +226,7 @@ def scale_of(tariff: str) -> int:
     return 1 if tariff.startswith("coins") else UNITS
 
 
-def read_said(
+def read_new_terms(
     budget: Loss,
     windows: bool,
     subject: Subject,
@@ -246,7 +234,7 @@ def read_said(
     delta_for_losses: Number | None = None,
     counting: str | None = None,
 ) -> Terms:
-    """Read what a caller says about a budget. Its coins are not certified yet."""
+    """The terms of a budget as a caller states them. Its coins are not certified yet."""
     if not isinstance(windows, bool):
         raise ParameterTypeError("windows", "True or False", windows, owner=owner)
     with called_as(owner):
@@ -257,17 +245,16 @@ def read_said(
     return Terms(budget=budget, windows=windows, rule=rule, subject=subject)
 
 
-def agree(said: Terms) -> Terms:
-    """The terms with the coins, or the rho, that are certified today.
-
-    Cost: seconds for coins of an uncommon budget, once.
+def agree(new: Terms) -> Terms:
+    """The terms with the coins, or the rho, that are certified today: for coins of an uncommon
+    budget that takes seconds, once.
     """
-    return replace(said, rule=_down(said.rule.agree()))
+    return replace(new, rule=_down(new.rule.agree()))
 
 
 def grow(terms: Terms, budget: Loss, owner: str) -> Terms:
-    """The terms of a larger budget, before its coins are certified. The share of delta for
-    losses stays as large as it was.
+    """The terms of a larger budget, before its coins are certified. As large a share of delta as
+    before is for losses.
     """
     rule = terms.rule
     if type(terms.budget) is not type(budget) or not isinstance(budget, Loss):
@@ -276,9 +263,10 @@ def grow(terms: Terms, budget: Loss, owner: str) -> Terms:
         raise ParameterError(
             "budget", "with a delta, or without one, as before", budget, owner=owner
         )
-    return read_said(
-        budget, terms.windows, terms.subject, owner, _same_share(terms, budget), rule.counting
-    )
+    share = Fraction(0)
+    if isinstance(budget, ApproxDP) and isinstance(terms.budget, ApproxDP) and terms.budget.delta:
+        share = budget.delta * rule.delta_for_losses / terms.budget.delta
+    return read_new_terms(budget, terms.windows, terms.subject, owner, share, rule.counting)
 
 
 def keep_coins(terms: Terms, larger: Terms) -> Terms:
@@ -287,44 +275,27 @@ def keep_coins(terms: Terms, larger: Terms) -> Terms:
     return replace(larger, rule=_down(rule))
 
 
-def _same_share(terms: Terms, budget: Loss) -> Fraction:
-    """The part of a new budget's delta for losses: as large a share as it was before."""
-    before = terms.budget
-    if not isinstance(before, ApproxDP) or not isinstance(budget, ApproxDP) or not before.delta:
-        return Fraction(0)
-    return budget.delta * terms.rule.delta_for_losses / before.delta
-
-
 @lru_cache(maxsize=1024)
 def read_terms(text: str) -> Terms:
     """What `Terms.to_text` wrote; something else raises."""
     terms: Mapping[str, Any] = json.loads(text)
     budget = loss_from_dict(terms["budget"])
-    said = BudgetRule.of(
-        budget,
-        delta_for_losses=_read_number(terms["delta_for_losses"]),
-        counting=terms["counting"],
+    stated = BudgetRule.of(
+        budget, delta_for_losses=_read_number(terms["delta_for_losses"]), counting=terms["counting"]
     )
     if not isinstance(terms["windows"], bool):
         raise TypeError("another kind")
-    coin = _read_number(terms["coin"]) if said.counting == "coins" else None
+    coin = _read_number(terms["coin"]) if stated.counting == "coins" else None
     agreed = None
-    if said.counting != "epsilon":
-        scale = UNITS if coin is None else 1
-        agreed = Fraction(_read_whole(terms["squares"]), scale)
+    if stated.counting != "epsilon":
+        agreed = Fraction(_read_whole(terms["squares"]), UNITS if coin is None else 1)
     # coins that were certified before noise was a move do not pay for it
     noise = _read_number(terms.get("noise", "0"))
-    rule = replace(said, agreed=agreed, coin=coin, noise=noise if coin is not None else said.noise)
+    noise = noise if coin is not None else stated.noise
+    rule = replace(stated, agreed=agreed, coin=coin, noise=noise)
     if not rule.is_possible:
         raise ValueError("more than anybody can have certified")
     return Terms(budget=budget, windows=terms["windows"], rule=rule, subject=read_subject(terms))
-
-
-def price(terms: Terms, cost: Cost, owner: str) -> Sums:
-    """What a release costs in a budget, rounded up."""
-    if cost.parts is None:
-        return terms.price_of_whole(cost.loss, owner)
-    return terms.price(cost, owner)
 
 
 def _down(rule: BudgetRule) -> BudgetRule:
@@ -332,8 +303,7 @@ def _down(rule: BudgetRule) -> BudgetRule:
     if rule.agreed is None:
         return rule
     scale = UNITS if rule.coin is None else 1
-    agreed = Fraction(math.floor(rule.agreed * scale), scale)
-    return replace(rule, agreed=agreed)
+    return replace(rule, agreed=Fraction(math.floor(rule.agreed * scale), scale))
 
 
 def _up(value: Fraction | None, scale: int) -> int | None:

@@ -1,6 +1,5 @@
-"""The chain of entries: each hash covers the entry's text and the hash before it, so no
-entry changes without all later ones. What was not written there by discreet is named as
-damage, and the next step with it.
+"""The chain of entries: each hash covers the entry's text and the hash before it, so no entry
+changes without all later ones. And what errors say about a chain that cannot be read.
 """
 
 from __future__ import annotations
@@ -70,14 +69,12 @@ UNREADABLE = (
     # JSON that is nested without end
     RecursionError,
 )
-"""What reading a changed entry may raise, or an operation that another process posted, if it
-makes no sense here.
-"""
+"""What reading a changed entry may raise."""
 
 
 class Guard:
-    """A block whose errors are told in other words. A class, because every charge passes some of
-    these, and a generator takes five times as long.
+    """A block whose errors are replaced. It is a class, because every charge passes some of these,
+    and a generator takes five times as long.
     """
 
     __slots__ = ()
@@ -92,21 +89,21 @@ class Guard:
         traceback: TracebackType | None,
     ) -> None:
         if error is not None:
-            self.tell(error)
+            self.translate(error)
 
-    def tell(self, error: BaseException) -> None:
-        """Raise what is to be raised instead of an error; else that one is."""
+    def translate(self, error: BaseException) -> None:
+        """Raise what replaces an error; without that the error goes on."""
 
 
 class NamedPart(Guard):
-    """While this part of a ledger is read: what cannot be read is damaged, and is named."""
+    """While a part of a ledger is read: if it cannot be read, it is damaged, and is named."""
 
     __slots__ = ("_what",)
 
     def __init__(self, what: object) -> None:
         self._what = what
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Name the part."""
         if isinstance(error, UNREADABLE):
             problem = f"{self._what} must be as it was written. Got something else."
@@ -118,7 +115,7 @@ class DamageAdvice(Guard):
 
     __slots__ = ()
 
-    def tell(self, error: BaseException) -> None:
+    def translate(self, error: BaseException) -> None:
         """Add the next step."""
         if isinstance(error, LedgerDamagedError):
             raise LedgerDamagedError(f"{error} Run discreet ledger verify.") from None

@@ -1,9 +1,8 @@
 """Entries of the chain, of this version and of earlier ones, read again as operations.
 
-Amounts of earlier versions are rounded up or kept. Until the third version of the
-tables a budget counted one sum: epsilon if it was pure, else rho. Such a budget goes on
-counting what it counted, and the plain sum of epsilons beside it: whatever was admitted
-then is admitted by the rule of today.
+Until the third version of the tables a budget counted one sum: epsilon if it was pure, else rho.
+Such a budget goes on counting that, and the plain sum of epsilons beside it: whatever was admitted
+then is admitted by the rule of today. Amounts are rounded up or kept.
 """
 
 from __future__ import annotations
@@ -16,15 +15,7 @@ from typing import Any
 
 from discreet.ledger.budget_terms import UNITS, Sums, Terms, read_terms
 from discreet.ledger.chain import canonical
-from discreet.ledger.operations import (
-    FIELDS,
-    KINDS,
-    Amounts,
-    Extend,
-    Open,
-    Operation,
-    Reserve,
-)
+from discreet.ledger.operations import FIELDS, KINDS, Amounts, Extend, Open, Operation, Reserve
 from discreet.ledger.transaction import Request
 from discreet.privacy.loss import (
     ZCDP,
@@ -38,7 +29,7 @@ from discreet.privacy.loss import (
 
 
 class OlderExtend(Extend):
-    """A budget that an earlier version raised: it compared limits, and not budgets."""
+    """A budget that an earlier version raised: that compared limits, and not budgets."""
 
     __slots__ = ()
 
@@ -57,60 +48,54 @@ def read_entry(body: str, requests: Mapping[int, Request]) -> Operation:
 
     requests: those of earlier entries, by the number of their entry.
     """
-    told = json.loads(body)
-    if told["do"] in ("open", "extend") and "limit" in told:
-        return _read_terms(told)
-    if told["do"] == "reserve" and "amount" in told:
-        return _read_reserve(told)
-    if told["do"] == "settle" and "analyst" not in told:
-        return read_operation({**told, "analyst": requests[told["of"]].analyst})
-    return read_operation(told)
+    entry = json.loads(body)
+    if entry["do"] in ("open", "extend") and "limit" in entry:
+        return _read_terms(entry)
+    if entry["do"] == "reserve" and "amount" in entry:
+        return _read_reserve(entry)
+    if entry["do"] == "settle" and "analyst" not in entry:
+        entry["analyst"] = requests[entry["of"]].analyst
+    return read_operation(entry)
 
 
-def _read_terms(told: Mapping[str, Any]) -> Open | OlderExtend:
+def _read_terms(entry: Mapping[str, Any]) -> Open | OlderExtend:
     """A budget that was opened, or raised: it counts what it counted then."""
-    terms = json.loads(told["terms"])
-    main, _ = told["limit"]
-    if _is_pure(loss_from_dict(terms["budget"])):
-        counted = {"counting": "epsilon"}
+    terms = json.loads(entry["terms"])
+    main, _ = entry["limit"]
+    budget = loss_from_dict(terms["budget"])
+    if isinstance(budget, ZCDP) or (isinstance(budget, ApproxDP) and budget.delta):
+        text = canonical({**terms, "counting": "rho", "squares": main})
     else:
-        counted = {"counting": "rho", "squares": main}
-    text = canonical({**terms, **counted})
+        text = canonical({**terms, "counting": "epsilon"})
     read_terms(text)
-    common = {name: told[name] for name in ("ticket", "time", "dataset", "analyst")}
-    if told["do"] == "open":
+    common = {name: entry[name] for name in ("ticket", "time", "dataset", "analyst")}
+    if entry["do"] == "open":
         return Open(**common, terms=text, stated=())
-    return OlderExtend(**common, terms=text, fresh=text, reason=told["reason"])
+    return OlderExtend(**common, terms=text, fresh=text, reason=entry["reason"])
 
 
-def _read_reserve(told: Mapping[str, Any]) -> Reserve:
-    loss = loss_from_dict(told["loss"])
-    main, delta = (_whole(text) for text in told["amount"])
-    pure = Sums(main, None, delta)
-    squares = Sums(_epsilon_of(loss, delta), main, delta)
-    common = {name: told[name] for name in ("ticket", "time", "dataset", "analyst", "key")}
-    if not all(isinstance(text, str) for text in common.values()):
-        raise TypeError("not text")
-    if not isinstance(told["windows"], list) or not isinstance(told["request"], dict):
-        raise TypeError("another kind")
+def _read_reserve(entry: Mapping[str, Any]) -> Reserve:
+    loss = loss_from_dict(entry["loss"])
+    main, delta = (_whole(text) for text in entry["amount"])
+    pure, squares = Sums(main, None, delta), Sums(_epsilon_of(loss, delta), main, delta)
     return Reserve(
-        **common,
-        windows=tuple(told["windows"]),
+        **{name: _text(entry[name]) for name in ("ticket", "time", "dataset", "analyst", "key")},
+        windows=_texts(entry["windows"]),
         loss=loss,
         parts=None,
         delta="0",
         amounts=(("epsilon", pure), ("rho", squares)),
-        request=told["request"],
+        request=_mapping(entry["request"]),
         after=0,
         holder="",
     )
 
 
 def _epsilon_of(loss: Loss, delta: int) -> int | None:
-    """The epsilon of a charge that was counted in rho, rounded up; None where it has none.
+    """The epsilon of a charge that was counted in rho, rounded up; None if it has none.
 
-    delta: what was charged beside it. Where that is less than the delta of the loss,
-        the charge was for parts of which only the rho is known.
+    delta: what was charged beside it. If that is less than the delta of the loss, the charge was
+        for parts of which only the rho is known.
     """
     if isinstance(loss, ApproxDP) and loss.delta * UNITS > delta:
         return None
@@ -119,25 +104,18 @@ def _epsilon_of(loss: Loss, delta: int) -> int | None:
     return None
 
 
-def _is_pure(budget: Loss) -> bool:
-    return not isinstance(budget, ZCDP) and not (isinstance(budget, ApproxDP) and budget.delta)
-
-
 def _whole(text: str) -> int:
-    # less than nothing would be a refund
     if not isinstance(text, str) or not text.isascii() or not text.isdigit() or len(text) > 4000:
         raise ValueError("not a whole number")
     return int(text)
 
 
-def read_operation(told: Mapping[str, Any]) -> Operation:
+def read_operation(entry: Mapping[str, Any]) -> Operation:
     """What `Operation.to_dict` wrote; something else raises."""
-    kind = KINDS[told["do"]]
-    names = FIELDS[kind.do]
-    if set(told) != {"do", *names}:
+    do = entry["do"]
+    if set(entry) != {"do", *FIELDS[do]}:
         raise ValueError("other fields")
-    read = {name: _READ.get(name, _text)(told[name]) for name in names}
-    return kind(**read)
+    return KINDS[do](**{name: _READ.get(name, _text)(entry[name]) for name in FIELDS[do]})
 
 
 def _text(value: Any) -> str:
@@ -179,8 +157,8 @@ def _loss(value: Any) -> Loss:
 
 
 @lru_cache(maxsize=1024)
-def _known_loss(told: tuple[tuple[str, Any], ...]) -> Loss:
-    return loss_from_dict(dict(told))
+def _known_loss(items: tuple[tuple[str, Any], ...]) -> Loss:
+    return loss_from_dict(dict(items))
 
 
 def _parts(value: Any) -> tuple[tuple[Loss, int], ...] | None:

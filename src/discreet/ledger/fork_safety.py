@@ -1,17 +1,14 @@
 """One connection for each process: a forked child must not touch its parent's.
 
-SQLite goes further: a child must not even have it. The library remembers in its memory
-which locks the process holds; a child inherits that memory but not the locks, and would
-write without them; and when the parent closes its connection, the log that the child
-writes to is deleted under it. So such a connection is closed before a fork, and both
-processes open their own when they need one.
+With SQLite a child must not even have it. The library remembers which locks the process has; a
+child inherits that memory but not the locks, and would write without them; and when the parent
+closes its connection, the log that the child writes to is deleted. So such a connection is closed
+before a fork, and both processes open their own when they need one.
 
-That is what usually happens, and nothing rests on it. What Python runs around a fork
-can be cut short: a signal handler that raises there (Ctrl-C, a deadline) ends it, and
-the fork goes on; a fork by another library does not run it at all. So each process
-finds its own things by its number, and what was open when a child was forked stays
-known to it as inherited: the child refuses to open that file again, and never uses,
-closes or forgets what it inherited.
+That usually happens, and nothing rests on it. What Python runs around a fork can be cut short by a
+signal handler that raises (Ctrl-C, a deadline), and a fork by another library does not run it at
+all. So each process finds its own things by its number, and a child knows what it inherited: it
+refuses to open that file again, and never uses, closes or forgets what it inherited.
 """
 
 from __future__ import annotations
@@ -31,32 +28,30 @@ from discreet.errors import LedgerError
 T = TypeVar("T")
 
 _LONGEST_FORK = 30.0
-"""Seconds that others wait for a fork before they go on: the child then refuses what they open."""
+"""Seconds to wait for a fork before going on: the child then refuses what is opened."""
 _MOMENT = 0.001
 
 
 class ForkLocal(Generic[T]):
-    """A value that each process has for itself, made when it is first asked for there."""
+    """A value that each process has for itself, made when it is first needed there."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._values: dict[int, T] = {}
 
-    def here(self) -> T:
+    def get(self) -> T:
         """The value of this process."""
         process = os.getpid()
-        found = self._values.get(process)
-        # In one step: of two threads that come at once, both get the value of the first.
-        return self._values.setdefault(process, self._make()) if found is None else found
+        value = self._values.get(process)
+        # in one step: of two threads that come at once, both get the value of the first
+        return self._values.setdefault(process, self._make()) if value is None else value
 
-    def forget(self) -> T | None:
-        """The value of this process, if it was made; the next one who asks makes another."""
+    def pop(self) -> T | None:
+        """The value of this process, if it was made; the next call of `get` makes another."""
         return self._values.pop(os.getpid(), None)
 
-    def disown(self) -> None:
-        """In a new child: what is there under its number is that of an ancestor who
-        died, and had it before.
-        """
+    def set_inherited_aside(self) -> None:
+        """In a new child: what is there under its number is of a dead ancestor that had it."""
         process = os.getpid()
         if process in self._values:
             self._values[-process] = self._values.pop(process)
@@ -64,9 +59,8 @@ class ForkLocal(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class _Opened:
-    """Something that is open, from before it is made until after it is closed.
-
-    thing: kept here, because being forgotten would close it, in a child too.
+    """Something that is open, from before it is made until after it is closed. It is kept here,
+    because to forget it would close it, in a child too.
     """
 
     process: int
@@ -85,11 +79,10 @@ class _State(Generic[T]):
 
 
 class ReopenAfterFork(Generic[T]):
-    """Something that is made when it is first needed in a process, and used by one
-    thread at a time.
+    """Something that is made when a process first needs it, and used by one thread at a time.
 
-    what: of things that must not be open twice over a fork, the same value for the same
-        thing. A child that has inherited one is refused another.
+    what: for things that must not be open twice over a fork, the same value for the same thing. A
+        child that has inherited one is refused another.
     """
 
     def __init__(
@@ -103,9 +96,9 @@ class ReopenAfterFork(Generic[T]):
         _everyone[id(self)] = weakref.ref(self)
 
     @contextmanager
-    def hold(self) -> Iterator[T]:
+    def use(self) -> Iterator[T]:
         """The thing, until the end of the block."""
-        state = self._states.here()
+        state = self._states.get()
         patience = time.monotonic() + _LONGEST_FORK
         while True:
             with state.lock:
@@ -122,22 +115,22 @@ class ReopenAfterFork(Generic[T]):
             time.sleep(_MOMENT)
 
     def drop(self) -> None:
-        """When nobody uses it any more, close it; the next one who needs it makes another."""
-        state = self._states.here()
+        """Close it once nobody uses it; the next one who needs it makes another."""
+        state = self._states.get()
         with state.lock:
             self._empty(state)
 
     def before_fork(self) -> None:
         """Wait until no other thread uses it, and close it."""
-        state = self._states.here()
+        state = self._states.get()
         with state.lock:
-            # Else the thread that forks is using it itself, and the child inherits it.
+            # otherwise the thread that forks is using it itself, and the child inherits it
             if not state.holders:
                 self._empty(state)
 
     def after_fork(self) -> None:
-        """In the child: let go of what is the parent's. What comes next does not rest on it."""
-        self._states.disown()
+        """In the child: let go of what is the parent's. Nothing later rests on this."""
+        self._states.set_inherited_aside()
 
     def _fill(self, state: _State[T]) -> None:
         self._empty(state)
@@ -164,7 +157,7 @@ class ReopenAfterFork(Generic[T]):
             state.opened.remove(one)
 
     def __del__(self) -> None:
-        # Where Python ends, the names in here may be gone already.
+        # when Python ends, these names may be gone already
         with suppress(Exception):
             _everyone.pop(id(self), None)
             self.drop()
@@ -172,7 +165,7 @@ class ReopenAfterFork(Generic[T]):
 
 _everyone: dict[int, weakref.ref[ReopenAfterFork[Any]]] = {}
 _open: dict[_Opened, None] = {}
-"""What is open, in this process or in those that it was forked from."""
+"""What is open, in this process or in its ancestors."""
 _forks: list[None] = []
 """One for each thread that is about to fork."""
 
@@ -183,45 +176,46 @@ def require_not_inherited(what: Hashable) -> None:
     for one in list(_open):
         if what is not None and one.what == what and one.process != process:
             raise LedgerError(
-                "This process was forked while a ledger in a file was being charged. Start it "
-                "anew, or use multiprocessing's 'spawn'."
+                "A ledger in a file must not be in use at the moment of a fork. Got a process that "
+                "was forked in the middle of a charge. Start it anew, or by multiprocessing's "
+                "'spawn'."
             )
 
 
 def require_own(process: int) -> None:
-    """Refuse to use a connection that another process has made.
-
-    process: the number of the one that made it.
+    """Refuse to go on with what another process, with this number, has begun: one charge would pay
+    for two releases, or one process read another one's answers.
     """
     if os.getpid() != process:
         raise LedgerError(
-            "A connection must stay in its process. Got one that was forked while it was in use."
+            "An operation of a ledger, and its connection, must stay in its process. Got one that "
+            "was forked meanwhile: it is its parent's."
         )
 
 
-def _listed() -> list[ReopenAfterFork[Any]]:
-    found = [reference() for reference in list(_everyone.values())]
-    return [one for one in found if one is not None]
+def _all_alive() -> list[ReopenAfterFork[Any]]:
+    each = [reference() for reference in list(_everyone.values())]
+    return [one for one in each if one is not None]
 
 
 def _before() -> None:
-    for one in _listed():
+    for one in _all_alive():
         one.before_fork()
 
 
 def _in_child() -> None:
     for opened in list(_open):
-        # no process has this number: it was that of an ancestor who died
+        # 0 is the number of no process: this was that of a dead ancestor
         opened.process = 0 if opened.process == os.getpid() else opened.process
-    for one in _listed():
+    for one in _all_alive():
         one.after_fork()
 
 
 # Windows has no forks
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_child=_in_child)
-    # These are not in Python, so that no signal handler can raise in them: the count is always
-    # right. What is registered last comes first before a fork.
+    # These are not in Python, so no signal handler can raise in them and the count is always right.
+    # What is registered last runs first before a fork.
     os.register_at_fork(
         before=partial(_forks.append, None), after_in_parent=_forks.pop, after_in_child=_forks.clear
     )

@@ -1,5 +1,5 @@
-"""The ledger as people use it, from top to bottom: its budgets, its charges, what can be looked
-up, and then what is inside.
+"""The ledger as people use it, from top to bottom: budgets, charges, what can be looked up, and
+then what is inside.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
 from discreet.accounting.budget_rules import NOTHING
@@ -26,12 +26,12 @@ from discreet.ledger.budget_terms import (
     agree,
     grow,
     keep_coins,
-    price,
-    read_said,
+    read_new_terms,
     read_terms,
 )
 from discreet.ledger.chain import Anchor, DamageAdvice, NamedPart
 from discreet.ledger.entries import read_entry
+from discreet.ledger.fork_safety import ForkLocal
 from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
 from discreet.ledger.operations import (
     Abandon,
@@ -45,12 +45,19 @@ from discreet.ledger.operations import (
     Outcome,
     Reserve,
     Settle,
-    name,
+    random_name,
     ticket,
 )
-from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Right, Verified
-from discreet.ledger.refusals import lost, refusal, running, unexpected
-from discreet.ledger.reservation import Reservation
+from discreet.ledger.records import (
+    Account,
+    Charge,
+    KeptAnswer,
+    LedgerEntry,
+    Reservation,
+    Right,
+    Verified,
+)
+from discreet.ledger.refusals import lost_error, refusal_error, running_error, unexpected_error
 from discreet.ledger.subject import Subject, make_subject, require_periods
 from discreet.ledger.transaction import (
     ANCHORED,
@@ -59,8 +66,9 @@ from discreet.ledger.transaction import (
     Balance,
     Key,
     Request,
-    Rows,
     Scope,
+    Transaction,
+    terms_of,
 )
 from discreet.ledger.validation import (
     read_cost,
@@ -69,9 +77,10 @@ from discreet.ledger.validation import (
     read_optional_known_name,
     read_optional_name,
     read_page,
-    read_patience,
+    read_place,
     read_reason,
     read_request,
+    read_seconds,
     read_windows,
 )
 from discreet.privacy.cost import Amount, Cost
@@ -80,6 +89,7 @@ from discreet.privacy.parameters import Unit
 from discreet.release import Release
 
 Window = str | Sequence[str] | None
+_OPENED = "one that was opened in this ledger"
 
 
 class Ledger:
@@ -87,26 +97,20 @@ class Ledger:
 
     address: the path of a file, such as "budget.db", or the URL of a server, such as
         "postgresql+psycopg://user@host/database".
-    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a
-        ledger that was cut or put back is noticed. The ledger remembers that it has
-        one: later a file that is gone is refused.
+    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that
+        was cut or put back is noticed. From then on it cannot be opened without that file.
     timeout: how many seconds to wait for others.
     create: whether to make a new ledger where there is none.
 
-    Promise: a charge is on the disk before `reserve` returns; the charges of a budget
-        never add up to more than it, however many processes there are; nothing is ever
-        refunded or recomputed.
-    Privacy: all releases that were paid from one budget are together within it, however
-        each question depends on earlier answers. Budgets count as those of a session do:
-        `BudgetRule` says what.
+    Promise: a charge is on the disk before `reserve` returns; the charges of a budget never add up
+        to more than it, however many processes there are; nothing is refunded or recomputed.
+    Privacy: all releases paid from one budget are together within it, however each question
+        depends on earlier answers. Budgets count as those of a session do: see `BudgetRule`.
     Cost: one durable commit for each charge, shared by those who wait at the same time.
 
     >>> import tempfile
     >>> from discreet import Ledger, PureDP
-    >>> with (
-    ...     tempfile.TemporaryDirectory() as folder,
-    ...     Ledger(f"{folder}/budget.db") as ledger,
-    ... ):
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/budget.db") as ledger:
     ...     ledger.open("survey", budget=PureDP(1))
     ...     with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}) as reservation:
     ...         pass  # interrupted: the charge stays
@@ -122,30 +126,23 @@ class Ledger:
         timeout: float = 30,
         create: bool = True,
     ) -> None:
-        if (
-            isinstance(timeout, bool)
-            or not isinstance(timeout, (int, float))
-            or not 0 < timeout <= 3600
-        ):
-            raise ParameterError(
-                "timeout", "a number of seconds, above 0 and at most 3600", timeout, owner="Ledger"
-            )
-        self._timeout = timeout
+        self._timeout = read_seconds(timeout, "timeout", "Ledger", may_be_zero=False)
         place = read_address(address)
         self._name = place.name
         self._store = open_store(place, timeout, create)
-        self._threads = Threads(self._store.carry_out)
-        # the terms by which a data set, or an analyst on it, was charged last
-        self._known: dict[Scope, Terms] = {}
+        # in a forked child the threads of its parent do not exist
+        self._threads = ForkLocal(partial(Threads, self._store.carry_out))
+        # the terms by which a data set was charged last
+        self._known: dict[str, Terms] = {}
         # what budgets of an analyst, or windows, count that the data set does not
         self._learned: dict[Scope, dict[str, Terms]] = {}
-        # tickets of charges that nobody here will answer, and what the ledger was not told of them
+        # tickets of charges that nobody here will answer, and the notes of that yet to be written
         self._lost: set[str] = set()
-        self._untold: dict[str, Abandon] = {}
+        self._unreported: dict[str, Abandon] = {}
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file), timeout)
         self._needs_no_anchor_file = False
         if self._anchors is not None:
-            with closing_after_failure(self._store):
+            with closing_after_failure(self._store.close):
                 self._begin_anchoring(self._anchors)
 
     def __repr__(self) -> str:
@@ -158,12 +155,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -177,13 +169,11 @@ class Ledger:
     ) -> tuple[Right, ...]:
         """Set up who may use a ledger on a server, and say who may do what now.
 
-        writers: roles that charge. They add to the ledger, and cannot take anything
-            back.
+        writers: roles that charge. They add to the ledger, and cannot take anything back.
         readers: roles that read and verify.
 
-        Takes all rights on the ledger from PUBLIC, and from these roles whatever else
-        they had. Only the owner can do this. A ledger in a file is for its owner alone,
-        and has no roles.
+        Takes all rights on the ledger from PUBLIC, and from these roles whatever else they had.
+        Only the owner can do this. A ledger in a file is for its owner alone, and has no roles.
         """
         return self._store.grant(writers, readers)
 
@@ -203,30 +193,25 @@ class Ledger:
         window_column: str | None = None,
         window_every: str | None = None,
     ) -> None:
-        """Open the budget of a data set, or of an analyst on it. Opening it again with
-        the same terms changes nothing.
+        """Open the budget of a data set, or of an analyst on it. Opening it again with the same
+        terms changes nothing.
 
-        budget: PureDP, ZCDP or ApproxDP. That of an analyst may be of another kind than
-            the data set's: a charge has to fit both.
-        windows: for data that arrive in disjoint blocks, such as months: each window
-            has this budget for itself, and each charge names the windows that it looks
-            at. The promise is then about what one person has in one window.
-        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have
-            a delta of their own; a tenth of it if not given.
-        counting: of an ApproxDP budget "coins", or "rho" for releases of which only a
-            rho is known.
-        unit: who is protected. Sessions with another unit are refused. Not given, any
-            unit is accepted.
-        table, table_name: the path or pattern of the data, and the table in a database
-            file. Sessions on other files are refused. Not given, any table is accepted.
-        table_label: what sessions call a table that is not in files. It is the caller's
-            word.
-        window_column, window_every: a column of dates, and "day", "week", "month",
-            "quarter" or "year": each such period is a window, named "2026-10", say, and
-            any other name is refused.
+        budget: PureDP, ZCDP or ApproxDP. That of an analyst may be of another kind than the data
+            set's: a charge has to fit both.
+        windows: for data that arrive in disjoint blocks, such as months: each window has this
+            budget for itself, and each charge names the windows that it looks at. The promise is
+            then about what one person has in one window.
+        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have a delta of
+            their own; by default a tenth of it.
+        counting: of an ApproxDP budget "coins", or "rho" for releases of which only a rho is known.
+        unit: who is protected. Sessions with another unit are refused; by default none are.
+        table, table_name: the path or pattern of the data, and the table in a database file.
+            Sessions on other files are refused; by default none are.
+        table_label: what sessions call a table that is not in files, in the caller's word.
+        window_column, window_every: a column of dates, and "day", "week", "month", "quarter" or
+            "year": each such period is a window, named "2026-10", say, and other names are refused.
 
-        Cost: the coins of an uncommon ApproxDP budget take seconds, once; then they are
-            written down with the budget, which keeps them.
+        Cost: the coins of an uncommon ApproxDP budget take seconds, once: the budget keeps them.
         """
         owner = "Ledger.open"
         scope = Scope(
@@ -244,21 +229,16 @@ class Ledger:
         if scope.analyst:
             windows = self._share_of(dataset, subject, owner).windows
         every = subject.window_every is not None
-        said = read_said(budget, windows or every, subject, owner, delta_for_losses, counting)
-        named = {"delta_for_losses": delta_for_losses, "counting": counting}
-        stated = tuple(name for name, value in named.items() if value is not None)
-        if self._is_opened(scope, said, stated):
+        new = read_new_terms(budget, windows or every, subject, owner, delta_for_losses, counting)
+        optional = {"delta_for_losses": delta_for_losses, "counting": counting}
+        stated = tuple(name for name, value in optional.items() if value is not None)
+        if self._is_open(scope, new, stated):
             return
-        operation = Open(
-            **ticket(scope.dataset),
-            analyst=scope.analyst,
-            terms=agree(said).to_text(),
-            stated=stated,
-        )
+        terms = agree(new).to_text()
+        operation = Open(**ticket(scope.dataset), analyst=scope.analyst, terms=terms, stated=stated)
         outcome = self._carry_out(operation)
         if outcome.refused == "other terms":
-            with DamageAdvice(), NamedPart(f"The budget of {scope}"):
-                known = read_terms(outcome.terms[0]).budget
+            known = read_terms(outcome.terms[0]).budget
             hint = "To raise a budget, use Ledger.extend."
             rule = f"the one that it was opened with, {known!r}, with the same terms"
             raise ParameterError("budget", rule, budget, hint, owner=owner)
@@ -267,29 +247,29 @@ class Ledger:
     def extend(
         self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None
     ) -> None:
-        """Raise a budget, for everybody to see: the reason is written into the ledger.
-        Windows charged before keep theirs.
+        """Raise a budget, for everybody to see: the reason is written into the ledger. Windows
+        charged before keep theirs.
 
-        Coins that were spent keep their size, so a budget that was charged before may
-        get a few coins less than a new one.
+        Coins that were spent keep their size, so a budget that was charged before may get a few
+        coins less than a new one.
         """
         owner = "Ledger.extend"
         name = read_known_name(dataset, "dataset", owner)
         scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
         read_reason(reason, owner)
         before = self._terms(dataset, owner, scope.analyst)
-        said = grow(before, budget, owner)
-        kept = keep_coins(before, said)
-        if not before.grows_to(kept):
-            # nobody can have certified the coins of before for a smaller budget
+        larger = grow(before, budget, owner)
+        terms = keep_coins(before, larger)
+        if not before.grows_to(terms):
+            # nobody can have certified the earlier coins for a smaller budget
             raise ParameterError("budget", "no smaller than before", budget, owner=owner)
         # the coins of a new budget take seconds, and a charged one never becomes untouched
         charged = self.account(dataset, analyst=analyst).sums != NOTHING
         operation = Extend(
             **ticket(scope.dataset),
             analyst=scope.analyst,
-            terms=kept.to_text(),
-            fresh=(kept if charged else agree(said)).to_text(),
+            terms=terms.to_text(),
+            fresh=(terms if charged else agree(larger)).to_text(),
             reason=reason,
         )
         outcome = self._carry_out(operation)
@@ -299,9 +279,9 @@ class Ledger:
 
     def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
         """Close a budget for good, for everybody to see: nothing is charged to it any more.
+        Answers that were kept can still be read, and asked for again.
 
         analyst: close the share of this analyst only.
-        Answers that were kept can still be read, and asked for again.
         """
         self._close(dataset, analyst, reason, "Ledger.close_budget")
 
@@ -311,10 +291,10 @@ class Ledger:
         self._close(dataset, read_known_name(analyst, "analyst", owner), reason, owner)
 
     def note(self, what: Mapping[str, Any], *, dataset: str | None = None) -> int:
-        """Write something into the chain that costs nothing: a publication, a key, a wish.
+        """Write something into the chain that costs nothing, such as a publication or a key. The
+        number of its entry is returned.
 
         what: public JSON. Never put data, scores or answers here.
-        The number of the entry is returned; `entries` shows it again.
         """
         owner = "Ledger.note"
         about = Scope(read_optional_known_name(dataset, "dataset", owner))
@@ -340,29 +320,27 @@ class Ledger:
     ) -> Reservation:
         """Charge a loss, durably, before any row is read.
 
-        loss: of the release; or a `Cost`, which says what parts it is made of, where
-            that is cheaper than the whole.
-        request: what is asked, as public JSON: it is written into the ledger. Never put
-            data, scores or answers here.
-        key: the name of this request, among those of its analyst. The same key with the
-            same request is not charged again: it gives the answer of the first time, if
-            that was kept. While that is still being computed, this waits for it, and
-            raises ReservationRunningError in the end; if it will never come, it raises
-            ReservationLostError. With another request it raises KeyReusedError.
+        loss: of the release; or a `Cost`, which says what parts it is made of, where that is
+            cheaper than the whole.
+        request: what is asked, as public JSON: it is written into the ledger. Never put data,
+            scores or answers here.
+        key: the name of this request, among those of its analyst. The same key with the same
+            request is not charged again: it gives the answer of the first time, if that was kept.
+            While that is being computed, this waits for it, and then raises
+            ReservationRunningError; if it will never come, ReservationLostError. With another
+            request it raises KeyReusedError.
         window: for a data set with windows, the one or those that are looked at.
         replayable: keep the answer in the ledger, so that it can be given again.
-        again: where the answer for this key was lost, pay for it once more.
-        wait: how many seconds to wait for an answer that is being computed; the
-            ledger's timeout if not given.
+        again: if the answer for this key was lost, pay for it once more.
+        wait: how many seconds to wait for an answer that is being computed; by default the
+            ledger's timeout.
         """
         owner = "Ledger.reserve"
         cost = read_cost(loss, owner)
-        base = self._known_terms(dataset, "", owner)
+        base = self._known_terms(dataset, owner)
         scope = Scope(dataset, read_optional_name(analyst, "analyst", owner))
-        windows = read_windows(window, base.windows, owner)
-        if base.subject.window_every is not None:
-            require_periods(base.subject.window_every, windows, owner)
-        asked = Reserve(
+        windows = self._read_windows(window, base, owner)
+        charge = Reserve(
             **ticket(scope.dataset),
             analyst=scope.analyst,
             windows=tuple(windows),
@@ -371,28 +349,28 @@ class Ledger:
             delta=str(cost.delta),
             amounts=self._amounts(base, scope, cost, owner),
             request=read_request(request, owner),
-            key=name() if key is None else read_known_name(key, "key", owner),
+            key=random_name() if key is None else read_known_name(key, "key", owner),
             after=0,
             holder=self._store.holder(),
         )
-        self._tell()
-        patience = self._timeout if wait is None else read_patience(wait, owner)
+        self._report_lost()
+        patience = self._timeout if wait is None else read_seconds(wait, "wait", owner)
         deadline = time.monotonic() + patience
         while True:
-            outcome, asked = self._reserve(asked, cost, owner)
+            outcome, charge = self._reserve(charge, cost, owner)
             if outcome.refused != "unanswered":
                 break
-            state = self._wait_for(asked, outcome, deadline)
+            state = self._wait_for(charge.place, outcome.number, deadline)
             if state == RESERVED:
-                raise running(asked.key, patience)
+                raise running_error(charge.key, patience)
             if state:
                 if not again:
-                    raise lost(asked.key, state)
-                asked = self._renewed(asked, after=outcome.number)
+                    raise lost_error(charge.key, state)
+                charge = replace(charge, ticket=random_name(), after=outcome.number)
         if outcome.refused is not None:
-            raise refusal(outcome, asked, owner)
+            raise refusal_error(outcome, charge, owner)
         answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
-        return self._reservation(asked, outcome.number, answer, replayable, key is not None)
+        return self._reservation(charge, outcome.number, answer, replayable, key is not None)
 
     # --- what was charged, and what is left
 
@@ -406,28 +384,21 @@ class Ledger:
             read_optional_known_name(analyst, "analyst", owner),
             read_optional_name(window, "window", owner),
         )
-        with self._reading() as rows:
-            whole = rows.balance(Scope(scope.dataset)) if scope.window else None
+        with self._reading() as transaction:
+            whole = transaction.balance(Scope(scope.dataset)) if scope.window else None
             if whole is not None:
-                with NamedPart(f"The budget of {scope.dataset!r}"):
-                    every = read_terms(whole.terms).subject.window_every
+                every = terms_of(Scope(scope.dataset), whole).subject.window_every
                 if every is not None:
                     require_periods(every, [scope.window], owner)
-            return self._read_account(scope, _balance_of(rows, scope), owner)
+            return self._read_account(scope, _balance_of(transaction, scope), owner)
 
     def accounts(self) -> tuple[Account, ...]:
         """The state of all budgets."""
-        with self._reading() as rows:
-            found = [
+        with self._reading() as transaction:
+            return tuple(
                 self._read_account(scope, balance, "Ledger.accounts")
-                for scope, balance in rows.balances().items()
-            ]
-        return tuple(
-            sorted(
-                found,
-                key=lambda account: (account.dataset, account.analyst or "", account.window or ""),
+                for scope, balance in sorted(transaction.balances().items())
             )
-        )
 
     def remaining(
         self, dataset: str, *, analyst: str | None = None, window: Window = None
@@ -454,26 +425,22 @@ class Ledger:
     ) -> int:
         """How many more questions fit all budgets that they are taken from.
 
-        epsilon: of each question, with the mechanism that suits the data set's budget.
+        epsilon: of each question, with the default mechanism for the data set's budget.
         loss: instead of it, what each question costs.
         """
         owner = "Ledger.questions_left"
         if (epsilon is None) == (loss is None):
             rule = "given, or a loss in its place (exactly one of the two)"
             raise ParameterError("epsilon", rule, epsilon, owner=owner)
-        found = self._balances(dataset, analyst, window)
+        budgets = self._balances(dataset, analyst, window)
         if loss is None:
             with called_as(owner):
-                loss = found[0][2].rule.question(epsilon or 0)
+                loss = budgets[0][2].rule.question(epsilon or 0)
         cost = read_cost(loss, owner)
-        return min(_times_left(balance, terms, cost, owner) for _, balance, terms in found)
+        return min(_times_left(balance, terms, cost, owner) for _, balance, terms in budgets)
 
     def allows(
-        self,
-        dataset: str,
-        *losses: Loss | Cost,
-        analyst: str | None = None,
-        window: Window = None,
+        self, dataset: str, *losses: Loss | Cost, analyst: str | None = None, window: Window = None
     ) -> bool:
         """True if releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
@@ -493,16 +460,13 @@ class Ledger:
     ) -> tuple[Charge, ...]:
         """The latest charges, newest first; those of one data set, or one analyst on it.
 
-        before: only charges with a smaller number: that of the last one of the page
-            before.
+        before: only charges with a smaller number: that of the last one of the page before.
 
-        Cost: reads this page, and not the chain; where a data set is named, it passes over
-            the charges of others. Raises LedgerDamagedError, naming the
-            entry, where one is not what was written.
+        Raises LedgerDamagedError, naming the entry, if one is not what was written.
+        Cost: reads this page, and not the chain; it passes over charges of other data sets.
         """
-        owner = "Ledger.history"
-        pages = self._charges(owner, dataset, analyst, before, limit, kept=False)
-        return tuple(charge for charge, _ in pages)
+        page = self._charges("Ledger.history", dataset, analyst, before, limit, kept=False)
+        return tuple(charge for charge, _ in page)
 
     def answers(
         self,
@@ -513,92 +477,74 @@ class Ledger:
         limit: int = 100,
     ) -> tuple[KeptAnswer, ...]:
         """The latest answers that were kept, newest first, each with its whole question."""
-        owner = "Ledger.answers"
-        pages = self._charges(owner, dataset, analyst, before, limit, kept=True)
-        return tuple(self._kept(charge, known) for charge, known in pages)
+        page = self._charges("Ledger.answers", dataset, analyst, before, limit, kept=True)
+        return tuple(self._kept_answer(charge, request) for charge, request in page)
 
     def answer(self, number: int) -> KeptAnswer:
         """The answer that was kept for the charge of this number."""
         owner = "Ledger.answer"
         if type(number) is not int or number < 1:
             raise ParameterTypeError("number", "the number of a charge", number, owner=owner)
-        pages = self._charges(owner, None, None, number + 1, 1, kept=True)
-        if not pages or pages[0][0].number != number:
+        page = self._charges(owner, None, None, number + 1, 1, kept=True)
+        if not page or page[0][0].number != number:
             rule = "that of a charge whose answer was kept"
             raise ParameterError("number", rule, number, owner=owner)
-        return self._kept(*pages[0])
+        return self._kept_answer(*page[0])
 
     def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
         """True if the answer to the request of this key was kept: asked again, it is free."""
-        owner = "Ledger.has_answer"
-        place = (
-            read_known_name(dataset, "dataset", owner),
-            read_optional_known_name(analyst, "analyst", owner),
-            read_known_name(key, "key", owner),
-        )
-        with self._reading() as rows:
-            known = rows.request(place)
+        place = read_place(dataset, analyst, key, "Ledger.has_answer")
+        with self._reading() as transaction:
+            known = transaction.request(place)
         return known is not None and known.answer is not None
 
     def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
         """True if the request of this key was charged, and its answer will never come: then
         `again=True` pays for it once more.
         """
-        owner = "Ledger.has_lost"
-        place = (
-            read_known_name(dataset, "dataset", owner),
-            read_optional_known_name(analyst, "analyst", owner),
-            read_known_name(key, "key", owner),
-        )
-        with self._reading() as rows:
-            known = rows.request(place)
-            entry = None if known is None else rows.entry(known.number)
-        if known is None or entry is None or known.answer is not None:
-            return False
-        if known.state == RESERVED and self._is_held(known.number, entry[0]):
-            return False
-        return self._state_after(place, known.number) != ""
+        place = read_place(dataset, analyst, key, "Ledger.has_lost")
+        with self._reading() as transaction:
+            known = transaction.request(place)
+        return known is not None and self._state_of(place, known.number) not in ("", RESERVED)
 
     def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
         """The latest entries of the chain, newest first, of every kind: for an audit."""
         before, limit = read_page(before, limit, "Ledger.entries")
-        with self._reading() as rows:
-            return tuple(self._entry(*row) for row in rows.latest(before, limit))
+        with self._reading() as transaction:
+            return tuple(self._entry(*row) for row in transaction.latest(before, limit))
 
     def anchor(self) -> str:
         """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
-        with self._reading() as rows:
-            return str(rows.head())
+        with self._reading() as transaction:
+            return str(transaction.head())
 
     def verify(self, *anchors: str) -> Verified:
-        """Check that no entry was edited, deleted, reordered or cut off, that the sums
-        are right, and that the anchors hold.
+        """Check that no entry was edited, deleted, reordered or cut off, that the sums are right,
+        and that the anchors hold.
 
-        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can
-        write the file can also write a whole new chain: against that, give anchors that
-        were kept elsewhere. Raises LedgerError if the ledger has an anchor file that it
-        was opened without, and no anchor is given.
+        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can write the file
+        can also write a whole new chain: against that, give anchors that were kept elsewhere.
+        Raises LedgerError if the ledger has an anchor file that it was opened without, and no
+        anchor is given.
         """
         points = [_read_anchor(anchor) for anchor in anchors]
-        with self._store.reading() as rows:
-            found = verify(rows, points, self._name)
+        with self._store.reading() as transaction:
+            verified = verify(transaction, points, self._name)
             if self._anchors is not None:
-                self._anchors.require(rows, self._name)
+                self._anchors.require(transaction, self._name)
             elif not points:
-                self._require_no_anchor_file(rows)
-            return found
+                self._require_no_anchor_file(transaction)
+            return verified
 
     # --- inside: budgets
 
-    def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
-        """True if the budget is open already, as it was said: then its coins need not be
-        certified again.
-        """
-        with self._reading() as rows:
-            known = rows.balance(scope)
-            with NamedPart(f"The budget of {scope}"):
-                same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
-        return bool(same) and known is not None and not known.closed
+    def _is_open(self, scope: Scope, new: Terms, stated: Sequence[str]) -> bool:
+        """True if the budget is open with these terms: then its coins are not certified again."""
+        with self._reading() as transaction:
+            known = transaction.balance(scope)
+            if known is None or known.closed:
+                return False
+            return terms_of(scope, known).agrees_with(new, frozenset(stated))
 
     def _close(self, dataset: str, analyst: str | None, reason: str, owner: str) -> None:
         name = read_known_name(dataset, "dataset", owner)
@@ -609,151 +555,131 @@ class Ledger:
         if outcome.refused in ("unknown data set", "unknown analyst"):
             parameter = "analyst" if scope.analyst else "dataset"
             got = scope.analyst or scope.dataset
-            raise ParameterError(parameter, "one that was opened in this ledger", got, owner=owner)
+            raise ParameterError(parameter, _OPENED, got, owner=owner)
         _require(outcome, operation, owner)
 
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
-        for what, value in subject.to_dict().items():
-            rule = "left out for an analyst, because it belongs to the data set"
-            raise ParameterError(what, rule, value, owner=owner)
+        for name, value in subject.to_dict().items():
+            rule = "left out for an analyst: it is the data set's"
+            raise ParameterError(name, rule, value, owner=owner)
         return self._terms(dataset, owner)
 
     # --- inside: charges
 
     def _reservation(
-        self,
-        asked: Reserve,
-        number: int,
-        answer: Release | None,
-        replayable: bool,
-        named: bool,
+        self, charge: Reserve, number: int, answer: Release | None, replayable: bool, is_named: bool
     ) -> Reservation:
         """What the caller gets for a charge.
 
-        named: whether others may ask for its key.
+        is_named: whether others may ask for its key.
         """
-        scope = Scope(asked.dataset, asked.analyst)
+        names: dict[str, Any] = {"analyst": charge.analyst, "key": charge.key, "of": number}
 
         def settle(release: Release) -> None:
             # read and written again, as plain ASCII: not every text that Python holds can be stored
             kept = json.dumps(json.loads(release.to_json())) if replayable else None
-            operation = Settle(
-                **ticket(scope.dataset),
-                analyst=scope.analyst,
-                key=asked.key,
-                of=number,
-                answer=kept,
-            )
+            operation = Settle(**ticket(charge.dataset), **names, answer=kept)
             _require(self._carry_out(operation), operation, "Reservation.settle")
 
         def abandon() -> None:
-            self._lost.add(asked.ticket)
-            self._untold[asked.ticket] = Abandon(
-                **ticket(scope.dataset), analyst=scope.analyst, key=asked.key, of=number
-            )
-            self._tell()
+            self._lost.add(charge.ticket)
+            self._unreported[charge.ticket] = Abandon(**ticket(charge.dataset), **names)
+            self._report_lost()
 
-        return Reservation(number, asked.loss, answer, settle, abandon if named else None)
+        return Reservation(number, charge.loss, answer, settle, abandon if is_named else None)
 
-    def _tell(self) -> None:
-        """Tell the ledger of answers that are lost, also of those of which it could not be told
-        before: others would wait for them as long as this process is there.
+    def _report_lost(self) -> None:
+        """Write down which answers are lost, also those that could not be written down before:
+        others would wait for them as long as this process exists.
         """
-        # where it cannot be told now, what led here says more, or the next charge does
+        # if it fails, what led here says more, and the next charge tries again
         with suppress(LedgerError):
-            for lost, operation in list(self._untold.items()):
+            for lost, operation in list(self._unreported.items()):
                 self._carry_out(operation)
-                self._untold.pop(lost, None)
+                self._unreported.pop(lost, None)
                 self._lost.discard(lost)
 
-    def _charge_for(self, asked: Reserve) -> Outcome:
+    def _carry_out_charge(self, charge: Reserve) -> Outcome:
         """Carry out a reservation. One that fails may have been written all the same."""
         try:
-            return self._carry_out(asked)
+            return self._carry_out(charge)
         except BaseException:
-            self._lost.add(asked.ticket)
+            self._lost.add(charge.ticket)
             raise
 
-    def _reserve(self, asked: Reserve, cost: Cost, owner: str) -> tuple[Outcome, Reserve]:
-        """Carry out a reservation. Where a budget counts what it has no price in, it is
-        priced for that, and asked for once more: a budget may have been raised
-        meanwhile.
+    def _reserve(self, charge: Reserve, cost: Cost, owner: str) -> tuple[Outcome, Reserve]:
+        """Carry out a reservation. If a budget counts in a tariff that it has no price in, as one
+        that was raised meanwhile, it is priced for that and tried again.
         """
-        outcome = self._charge_for(asked)
+        outcome = self._carry_out_charge(charge)
         while outcome.refused == "unpriced":
-            amounts = dict(asked.amounts)
-            with DamageAdvice(), NamedPart(f"The budgets of {asked.dataset!r}"):
-                needed = [read_terms(text) for text in outcome.terms]
-            amounts.update({terms.tariff: price(terms, cost, owner) for terms in needed})
-            learned = self._learned.setdefault(Scope(asked.dataset, asked.analyst), {})
-            learned.update({terms.tariff: terms for terms in needed})
-            asked = self._renewed(asked, amounts=tuple(amounts.items()))
-            outcome = self._charge_for(asked)
-        return outcome, asked
+            needed = {terms.tariff: terms for terms in map(read_terms, outcome.terms)}
+            self._learned.setdefault(Scope(charge.dataset, charge.analyst), {}).update(needed)
+            prices = {tariff: terms.price(cost, owner) for tariff, terms in needed.items()}
+            amounts = tuple((dict(charge.amounts) | prices).items())
+            charge = replace(charge, ticket=random_name(), amounts=amounts)
+            outcome = self._carry_out_charge(charge)
+        return outcome, charge
 
-    def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
-        """Repeat a request with a new ticket."""
-        return replace(asked, ticket=name(), **changed)
-
-    def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
-        """Wait for the answer of a request that another one has paid for.
-
-        The state that it is in where there is none: running, lost, or not kept; empty
-        text if it may be asked for again.
+    def _wait_for(self, place: Key, number: int, deadline: float) -> str:
+        """Wait for the answer of a request that another one has paid for; the state of the request
+        in the end.
         """
-        place, pause = (asked.dataset, asked.analyst, asked.key), LOOK
+        pause = LOOK
         while True:
-            with self._reading() as rows:
-                known, entry = rows.request(place), rows.entry(found.number)
-            if known is None or entry is None or known.number != found.number or known.answer:
-                return ""
-            if known.state != RESERVED:
-                return known.state
-            if not self._is_held(found.number, entry[0]):
-                return self._state_after(place, found.number)
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return RESERVED
+            state, left = self._state_of(place, number), deadline - time.monotonic()
+            if state != RESERVED or left <= 0:
+                return state
             time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_LOOK)
 
-    def _amounts(self, base: Terms, scope: Scope, cost: Cost, owner: str) -> Amounts:
-        """What a release takes from the data set, and from budgets that refused it before
-        because they count something else.
+    def _state_of(self, place: Key, number: int) -> str:
+        """The state of a request that was charged with this entry: running, lost, or settled
+        without a kept answer; empty text if it may be asked for again.
         """
-        also = self._learned.get(scope, {})
-        return tuple(
-            (tariff, price(terms, cost, owner))
-            for tariff, terms in {base.tariff: base, **also}.items()
-        )
+        with self._reading() as transaction:
+            known, entry = transaction.request(place), transaction.entry(number)
+        state = _state_without_answer(known, number)
+        if entry is None:
+            return ""
+        if state != RESERVED or self._is_held(number, entry[0]):
+            return state
+        # its process is gone, and may have settled just before
+        with self._reading() as transaction:
+            state = _state_without_answer(transaction.request(place), number)
+        return LOST if state == RESERVED else state
 
-    def _known_terms(self, dataset: str, analyst: str, owner: str) -> Terms:
-        scope = Scope(dataset, analyst)
-        if not isinstance(dataset, str) or scope not in self._known:
-            self._known[scope] = self._terms(dataset, owner, analyst)
-        return self._known[scope]
+    def _amounts(self, base: Terms, scope: Scope, cost: Cost, owner: str) -> Amounts:
+        """What a release takes from the data set, and from budgets that refused it before because
+        they count something else.
+        """
+        known = {base.tariff: base} | self._learned.get(scope, {})
+        return tuple((tariff, terms.price(cost, owner)) for tariff, terms in known.items())
+
+    def _known_terms(self, dataset: str, owner: str) -> Terms:
+        if not isinstance(dataset, str) or dataset not in self._known:
+            self._known[dataset] = self._terms(dataset, owner)
+        return self._known[dataset]
 
     def _carry_out(self, operation: Operation) -> Outcome:
         if self._anchors is None and not self._needs_no_anchor_file:
-            with self._reading() as rows:
-                self._require_no_anchor_file(rows)
+            with self._reading() as transaction:
+                self._require_no_anchor_file(transaction)
             self._needs_no_anchor_file = True
         with DamageAdvice():
-            outcome = self._threads.carry_out(operation)
+            outcome = self._threads.get().carry_out(operation)
         if self._anchors is not None:
-            with self._store.reading() as rows:
-                head = self._anchors.require(rows, self._name)
+            with self._store.reading() as transaction:
+                head = self._anchors.require(transaction, self._name)
             self._anchors.keep(head)
         return outcome
 
     def _begin_anchoring(self, anchors: AnchorFile) -> None:
-        """Refuse a ledger that is not the one of the anchor file, and have it say that
-        it has one.
-        """
+        """Refuse a ledger that is not the one of the file, and note there that it has one."""
         # The file comes first: without it the entry would stop everybody after a power cut.
-        with self._store.reading() as rows:
-            declared, head = anchors.begin(rows, self._name)
+        with self._store.reading() as transaction:
+            declared, head = anchors.begin(transaction, self._name)
         anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
@@ -761,9 +687,9 @@ class Ledger:
 
     # --- inside: reading
 
-    def _require_no_anchor_file(self, rows: Rows) -> None:
+    def _require_no_anchor_file(self, transaction: Transaction) -> None:
         """Refuse a ledger that notes that it has an anchor file, where none was named."""
-        if rows.request(ANCHORED) is not None:
+        if transaction.request(ANCHORED) is not None:
             raise LedgerError(
                 f"The ledger {self._name} must be compared with its anchor file. Got none. Name "
                 f"the file with anchor_file= in Python, and with --anchor-file or "
@@ -771,9 +697,7 @@ class Ledger:
             )
 
     def _is_held(self, number: int, entry: str) -> bool:
-        """True if somebody may still answer this charge: its process is there, and did not give
-        it up.
-        """
+        """True if somebody may still answer this charge: its process runs, and did not give up."""
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
             charge = read_entry(entry, {})
         return (
@@ -781,14 +705,6 @@ class Ledger:
             and charge.ticket not in self._lost
             and self._store.is_alive(charge.holder)
         )
-
-    def _state_after(self, place: Key, number: int) -> str:
-        """The state of a request whose process is gone: it may have settled just before."""
-        with self._reading() as rows:
-            known = rows.request(place)
-        if known is None or known.number != number or known.answer is not None:
-            return ""
-        return LOST if known.state == RESERVED else known.state
 
     def _charges(
         self,
@@ -800,42 +716,36 @@ class Ledger:
         *,
         kept: bool,
     ) -> list[tuple[Charge, Request]]:
-        """A page of charges, each with the row that says what became of it."""
-        if dataset is not None:
-            read_known_name(dataset, "dataset", owner)
-        if analyst is not None:
-            read_known_name(analyst, "analyst", owner)
+        """A page of charges, each with what became of its request."""
+        read_optional_known_name(dataset, "dataset", owner)
+        read_optional_known_name(analyst, "analyst", owner)
         before, limit = read_page(before, limit, owner)
-        with self._reading() as rows:
+        with self._reading() as transaction:
             return [
-                self._charge(rows, *row)
-                for row in rows.latest_charges(dataset, analyst, before, limit, kept)
+                self._charge(transaction, *row)
+                for row in transaction.latest_charges(dataset, analyst, before, limit, kept)
             ]
 
     def _charge(
-        self, rows: Rows, number: int, body: str, digest: str, previous: str, *row: Any
+        self, transaction: Transaction, number: int, body: str, digest: str, before: str, *row: Any
     ) -> tuple[Charge, Request]:
-        require_linked(number, body, digest, previous, self._name)
+        require_linked(number, body, digest, before, self._name)
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
-            operation, known = read_entry(body, {}), Request(*row)
-            if not isinstance(operation, Reserve) or known.fingerprint != operation.fingerprint:
+            operation, request = read_entry(body, {}), Request(*row)
+            if not isinstance(operation, Reserve) or request.fingerprint != operation.fingerprint:
                 raise ValueError("another entry")
-            charge = Charge.read(number, operation, known, self._tariff(rows, operation.dataset))
-        return charge, known
-
-    def _tariff(self, rows: Rows, dataset: str) -> str:
-        """What a data set counts."""
-        balance = rows.balance(Scope(dataset))
-        with NamedPart(f"The budget of {dataset!r}"):
-            return "" if balance is None else read_terms(balance.terms).tariff
+            whole = Scope(operation.dataset)
+            balance = transaction.balance(whole)
+            tariff = "" if balance is None else terms_of(whole, balance).tariff
+            return Charge.read(number, operation, request, tariff), request
 
     def _entry(self, number: int, body: str, digest: str, previous: str) -> LedgerEntry:
         require_linked(number, body, digest, previous, self._name)
         with NamedPart(f"Entry {number} of the ledger {self._name}"):
             return LedgerEntry.read(number, body, digest)
 
-    def _kept(self, charge: Charge, known: Request) -> KeptAnswer:
-        return KeptAnswer(charge=charge, release=self._release(charge.number, known.answer or ""))
+    def _kept_answer(self, charge: Charge, request: Request) -> KeptAnswer:
+        return KeptAnswer(charge=charge, release=self._release(charge.number, request.answer or ""))
 
     def _release(self, number: int, text: str) -> Release:
         where = f"The answer that is kept for entry {number} of the ledger {self._name}"
@@ -844,76 +754,85 @@ class Ledger:
 
     def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
         """The budget with the least room, of those that a charge is taken from."""
-        found = self._balances(dataset, analyst, window)
+        budgets = self._balances(dataset, analyst, window)
         with DamageAdvice():
-            accounts = [
-                self._read_account(scope, balance, "Ledger.account") for scope, balance, _ in found
-            ]
+            accounts = [self._read_account(*budget[:2], "Ledger.account") for budget in budgets]
         return min(accounts, key=lambda one: (one.closed is None, one.rule.largest(one.sums)))
 
     def _balances(
         self, dataset: str, analyst: str | None, window: Window
     ) -> list[tuple[Scope, Balance, Terms]]:
         """The budgets that a charge by this analyst would be taken from, as of one moment."""
-        owner, found = "Ledger.account", []
-        base = self._terms(dataset, owner)
+        owner, budgets = "Ledger.account", []
+        windows = self._read_windows(window, self._terms(dataset, owner), owner) or [""]
+        owners = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
+        with self._reading() as transaction:
+            for scope in [
+                Scope(dataset, name, each) for name in owners for each in windows or [""]
+            ]:
+                balance = _balance_of(transaction, scope)
+                if balance is None:
+                    raise _unknown_budget(scope, owner)
+                budgets.append((scope, balance, terms_of(scope, balance)))
+        return budgets
+
+    def _read_windows(self, window: Window, base: Terms, owner: str) -> list[str]:
+        """The windows that a charge is for; periods of time have one spelling each."""
         windows = read_windows(window, base.windows, owner)
         if base.subject.window_every is not None:
             require_periods(base.subject.window_every, windows, owner)
-        whose = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
-        with self._reading() as rows:
-            for scope in [Scope(dataset, name, each) for name in whose for each in windows or [""]]:
-                balance = _balance_of(rows, scope)
-                if balance is None:
-                    raise _not_opened(scope, owner)
-                with NamedPart(f"The budget of {scope}"):
-                    found.append((scope, balance, read_terms(balance.terms)))
-        return found
+        return windows
 
     def _read_account(self, scope: Scope, balance: Balance | None, owner: str) -> Account:
         if balance is None:
-            raise _not_opened(scope, owner)
+            raise _unknown_budget(scope, owner)
         with NamedPart(f"The budget of {scope}"):
             return Account.read(scope, balance)
 
     def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
         """What was agreed when the budget was opened."""
         scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
-        with self._reading() as rows:
-            balance = rows.balance(scope)
+        with self._reading() as transaction:
+            balance = transaction.balance(scope)
             if balance is None:
-                rule = "one that was opened in this ledger"
-                raise ParameterError("dataset", rule, dataset, "See Ledger.open.", owner=owner)
-            with NamedPart(f"The budget of {scope}"):
-                return read_terms(balance.terms)
+                raise ParameterError("dataset", _OPENED, dataset, "See Ledger.open.", owner=owner)
+            return terms_of(scope, balance)
 
     @contextmanager
-    def _reading(self) -> Iterator[Rows]:
+    def _reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit."""
-        with DamageAdvice(), self._store.reading() as rows:
-            yield rows
+        with DamageAdvice(), self._store.reading() as transaction:
+            yield transaction
 
 
 def _require(outcome: Outcome, operation: Operation, owner: str) -> None:
     """Refuse to go on after an operation that was refused."""
     if outcome.refused is not None:
-        raise unexpected(outcome, operation, owner)
+        raise unexpected_error(outcome, operation, owner)
 
 
-def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
-    """A budget. A window that was not charged yet has that of its data set or analyst, and
-    is closed with it.
+def _balance_of(transaction: Transaction, scope: Scope) -> Balance | None:
+    """A budget. A window that was not charged yet has that of its data set or analyst, and is
+    closed with it.
     """
-    owner = rows.balance(scope._replace(window=""))
+    owner = transaction.balance(scope._replace(window=""))
     if owner is None:
         return None
-    return (rows.balance(scope) or owner)._replace(closed=owner.closed)
+    return (transaction.balance(scope) or owner)._replace(closed=owner.closed)
 
 
-def _not_opened(scope: Scope, owner: str) -> ParameterError:
-    asked = Hidden(str(scope._replace(window="")))
-    rule = "one that was opened in this ledger"
-    return ParameterError("dataset", rule, asked, "See Ledger.open.", owner=owner)
+def _unknown_budget(scope: Scope, owner: str) -> ParameterError:
+    got = Hidden(str(scope._replace(window="")))
+    return ParameterError("dataset", _OPENED, got, "See Ledger.open.", owner=owner)
+
+
+def _state_without_answer(request: Request | None, number: int) -> str:
+    """The state of a request whose latest entry this is; empty text if that is another one, or
+    there is an answer.
+    """
+    if request is None or request.number != number or request.answer is not None:
+        return ""
+    return request.state
 
 
 def _read_anchor(text: str) -> Anchor:
@@ -929,12 +848,12 @@ def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str
     spent: Sums | None = balance.spent
     for cost in costs:
         if spent is not None:
-            spent = terms.after(spent, price(terms, cost, owner), cost.loss)
+            spent = terms.after(spent, terms.price(cost, owner), cost.loss)
     return spent is not None and not balance.closed
 
 
 def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:
-    each = terms.spending(price(terms, cost, owner))
+    each = terms.spending(terms.price(cost, owner))
     if balance.closed:
         return 0
     return terms.rule.times_left(terms.spending(balance.spent), each, cost.loss)

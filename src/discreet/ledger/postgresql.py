@@ -1,20 +1,19 @@
 """A ledger on a PostgreSQL server, for teams.
 
-What costs time is the way there and back, so statements travel together: one way for
-the turn and what has to be known, and one for everything that is written and the
-commit. A process that nobody else writes beside needs one way for all of it.
+A round trip takes longer than anything else, so statements travel together: one trip for the turn
+and all that has to be known, and one for everything that is written and the commit. A process that
+nobody else writes beside needs one trip for all of it.
 
-The process that locks the one row of `discreet_turn` has the turn until its transaction
-ends, and the server lets those who wait have it in their order. Only roles that may
-write the ledger may lock it. Nothing rests on it but time: the number of an entry is a
-primary key, so that of two who write at the same time one fails.
+The process that locks the one row of `discreet_turn` has the turn until its transaction ends, and
+the server serves those who wait in their order. Only roles that may write the ledger may lock it.
+The turn only saves time: the number of an entry is a primary key, so of two that write at the same
+time one fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from contextlib import contextmanager
 
 from discreet.errors import LedgerError, MissingExtraError
 from discreet.ledger.group_commit import (
@@ -25,7 +24,7 @@ from discreet.ledger.group_commit import (
     carry_out_all,
     closing_after_failure,
 )
-from discreet.ledger.operations import Close, Extend, OfRequest, Open, Reserve
+from discreet.ledger.operations import OfBudget, OfRequest, Reserve
 from discreet.ledger.postgresql_connection import (
     BEGIN,
     COMMIT,
@@ -35,12 +34,12 @@ from discreet.ledger.postgresql_connection import (
 )
 from discreet.ledger.postgresql_schema import find, grant, prepare
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import Found, Rows, Scope, Statement
+from discreet.ledger.transaction import Rows, Scope, Statement, Transaction
 from discreet.versions import require
 
 _ALIVE = "select 1 from pg_catalog.pg_stat_activity where pid::text = ?"
-# The turn comes first, by itself: what a statement sees is fixed when it begins, and must be
-# younger than the turn.
+# It comes first, by itself: what a statement sees is fixed when it begins, and must be younger
+# than the turn.
 _TURN: Statement = "select one from discreet_turn for update", ()
 _TURN_NOW: Statement = "select one from discreet_turn for update nowait", ()
 # After a crash of the server the table is empty.
@@ -57,14 +56,21 @@ class PostgreSQLStore:
             raise MissingExtraError("A ledger on PostgreSQL", "ledger") from None
         require("psycopg")
         self._url, self._name, self._timeout = url, name, timeout
-        self._kinds = (psycopg.Error, OSError)
+        self._failing_closed = FailingClosed(name, (psycopg.Error, OSError))
         self._connection = Reconnecting(self._make_connection)
-        with self._failing_closed(), closing_after_failure(self), self._held() as connection:
+        with (
+            self._failing_closed,
+            closing_after_failure(self.close),
+            self._connection.use() as connection,
+        ):
             prepare(connection, create)
 
     def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
-        """Carry out operations, durably."""
-        with self._failing_closed(), self._held() as connection:
+        """Carry out operations, durably.
+
+        again: some of them may have been carried out before.
+        """
+        with self._failing_closed, self._connection.use() as connection:
             if connection.alone and not again:
                 outcomes = _carry_out_ahead(connection, operations)
                 if outcomes is not None:
@@ -77,54 +83,51 @@ class PostgreSQLStore:
         """Wait for the turn, look up what has to be known, and write."""
         import psycopg
 
-        transaction = _Transaction(connection, [BEGIN, _TURN])
-        rows = Rows(transaction)
+        tables = _ServerTables(connection, [BEGIN, _TURN])
+        transaction = Transaction(tables)
         try:
-            _look_up(rows, operations)
-            outcomes = carry_out_all(rows, operations, again=again)
+            _look_up(transaction, operations)
+            outcomes = carry_out_all(transaction, operations, again=again)
         except psycopg.errors.LockNotAvailable:
             rule = f"must be free within {self._timeout} seconds"
             raise LedgerError(f"The ledger {self._name} {rule}. Got no turn.") from None
         before, connection.memory = connection.memory, None
-        transaction.commit()
-        connection.alone = before is not None and before.head.number == rows.began_at
+        tables.commit()
+        connection.alone = before is not None and before.head.number == transaction.began_at
         if before is not None and connection.alone:
-            rows.remember(before)
-        connection.memory = rows.memory()
+            transaction.remember(before)
+        connection.memory = transaction.memory()
         return outcomes
 
     @contextmanager
-    def reading(self) -> Iterator[Rows]:
+    def reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit."""
-        with self._failing_closed(), self._held() as connection:
-            # a reader has no turn that others wait for, and may take its time
+        with self._failing_closed, self._connection.use() as connection:
+            # nobody waits for a reader, so it may take its time
             connection.ask([SNAPSHOT, ("set local idle_in_transaction_session_timeout = 0", ())])
-            yield Rows(_Transaction(connection))
+            yield Transaction(_ServerTables(connection))
             connection.ask([COMMIT])
 
     def holder(self) -> str:
         """The name of this process, as the entry of a charge has it: its connection."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed, self._connection.use() as connection:
             return str(connection.raw.info.backend_pid)
 
     def is_alive(self, holder: str) -> bool:
-        """True if the connection of this name is still there. The server may have given
-        its number to another one since: then a request that is lost counts as running.
+        """True if the connection of this name exists. The server may have given its number to
+        another one since: then a lost request counts as running.
         """
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed, self._connection.use() as connection:
             return bool(connection.one(_ALIVE, holder))
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
         """Give roles their rights and everybody else none; who has which now."""
-        with self._failing_closed(), self._held() as connection:
+        with self._failing_closed, self._connection.use() as connection:
             return grant(connection, writers, readers)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.drop()
-
-    def _held(self) -> AbstractContextManager[ServerConnection]:
-        return self._connection.hold()
 
     def _make_connection(self) -> ServerConnection:
         connection = ServerConnection(self._url, self._name, self._timeout)
@@ -135,54 +138,50 @@ class PostgreSQLStore:
             raise
         return connection
 
-    def _failing_closed(self) -> Any:
-        return FailingClosed(self._name, self._kinds)
 
-
-def _look_up(rows: Rows, operations: Operations) -> None:
-    """Find out at once what these operations have to know."""
+def _look_up(transaction: Transaction, operations: Operations) -> None:
+    """Read at once what these operations have to know."""
     scopes = {
-        Scope(asked.dataset, owner, window)
-        for asked in operations
-        if isinstance(asked, (Reserve, Open, Extend, Close))
-        for owner in ("", asked.analyst)
-        for window in ("", *(asked.windows if isinstance(asked, Reserve) else ()))
+        Scope(each.dataset, owner, window)
+        for each in operations
+        if isinstance(each, (Reserve, OfBudget))
+        for owner in ("", each.analyst)
+        for window in ("", *(each.windows if isinstance(each, Reserve) else ()))
     }
-    rows.look_up([asked.place for asked in operations if isinstance(asked, OfRequest)], scopes)
+    places = [each.place for each in operations if isinstance(each, OfRequest)]
+    transaction.look_up(places, scopes)
 
 
 def _carry_out_ahead(connection: ServerConnection, operations: Operations) -> Outcomes | None:
-    """Where nobody else writes: take the turn and write what follows from what we
-    remember, in one way to the server and back; None if that is not possible.
-
-    Where another process has the turn nothing of ours is written, nor where another has
-    written since: then the number of the entry is taken.
+    """Take the turn and write what follows from what we remember, in one trip to the server; None
+    if that is not possible. If another process has the turn, or has written since and so taken the
+    number of the entry, nothing of ours is written.
     """
     import psycopg
 
     memory = connection.memory
     if memory is None:
         return None
-    transaction = _Transaction(connection, [BEGIN, _TURN_NOW], asks=False)
-    rows = Rows(transaction, memory.copy())
+    tables = _ServerTables(connection, [BEGIN, _TURN_NOW], asks=False)
+    transaction = Transaction(tables, memory.copy())
     try:
-        outcomes = carry_out_all(rows, operations, presuming=True)
+        outcomes = carry_out_all(transaction, operations, presuming=True)
     except DoubtfulError:
         return None
     connection.memory = None
     try:
-        transaction.commit()
+        tables.commit()
     except (psycopg.IntegrityError, psycopg.errors.LockNotAvailable):
         if connection.warned:
-            # it is in the chain, and not where it has to be besides
+            # it is in the chain, but not on the standby that has to have it
             raise
         connection.rollback()
         return None
-    connection.memory = rows.memory()
+    connection.memory = transaction.memory()
     return outcomes
 
 
-class _Transaction:
+class _ServerTables:
     """The tables within one transaction. What is written travels with the commit.
 
     begin: what travels before everything else.
@@ -195,20 +194,20 @@ class _Transaction:
         self._connection, self._begin, self._asks = connection, list(begin), asks
         self._changes: list[Statement] = []
 
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Rows]:
         """The rows for each question, in one round trip."""
         if not self._asks:
             raise DoubtfulError
         begin, self._begin = self._begin, []
-        found = self._connection.ask([*begin, *questions])
-        if _TURN in begin and not found[begin.index(_TURN)]:
-            # nobody waits for a turn that is not there
+        answers = self._connection.ask([*begin, *questions])
+        if _TURN in begin and not answers[begin.index(_TURN)]:
+            # nobody can wait for a row that does not exist
             self._connection.rollback()
             self._connection.ask([_SEAT])
-            found = self._connection.ask([*begin, *questions])
-        return found[len(begin) :]
+            answers = self._connection.ask([*begin, *questions])
+        return answers[len(begin) :]
 
-    def write(self, statement: str, values: Found) -> None:
+    def write(self, statement: str, values: Rows) -> None:
         """Run a statement for all rows of values, when it is committed."""
         row = f" values ({', '.join('?' * len(values[0]))})" if values else " "
         if len(values) > 1 and row in statement:

@@ -1,13 +1,12 @@
-"""Where the tables of a ledger are on a server, whose they are, how they come there, and
-which roles may do what with them.
+"""Where the tables of a ledger are on a server, how they are made, and which roles may do what.
 
-A ledger is in the schema `discreet`, or where an earlier version put it. A table of
-that name is believed only if it belongs to a role that `trusted_roles` names: anybody else
-who may create tables could have put it there.
+A ledger is in the schema `discreet`, or where an earlier version put it. A table of that name is
+believed only if it belongs to a role that `trusted_roles` names: anybody else who may create tables
+could have put it there.
 
-The owner makes the tables, and no process that answers questions should run as the
-owner. A writer charges: it adds entries, raises sums and settles requests, and cannot
-take any of it back. A reader audits. Every other role may do nothing.
+The owner makes the tables, and no process that answers questions should run as the owner. A writer
+charges: it adds entries, raises sums and settles requests, and cannot take any of it back. A reader
+audits. Every other role may do nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
 from discreet.ledger.records import Right
 from discreet.ledger.schema import FOURTH, SCHEMA, THIRD, upgrade
-from discreet.ledger.transaction import Found, Statement
 from discreet.trusted_roles import trusted
 
 HOME = "discreet"
 TABLES = ("entries", "budgets", "charges", "schema", "turn")
 """The names of the tables, each after `discreet_`."""
 _OLDER_TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
+_NAMES = sorted(f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES})
 _ATTEMPTS = 5
 
 _REFUSE = "for each row execute function discreet_refuse()"
@@ -36,15 +35,14 @@ _MOVES = " or ".join(f"new.{name} <> old.{name}" for name in ("dataset", "analys
 _ASKED = ("dataset", "request_key", "number", "fingerprint")
 _CHANGES = " or ".join(f"new.{name} <> old.{name}" for name in _ASKED)
 SERVER_STEP: tuple[str, ...] = (
-    # Posts and the turn need not survive a crash. Where nothing else is written, a commit of
-    # these does not wait for the disk.
+    # posts and the turn need not survive a crash, so a commit of these waits for no disk
     "drop table if exists discreet_posts",
     "create unlogged table discreet_posts (name text primary key, operations text not null, "
     "posted timestamptz not null default now())",
-    # Whoever has locked its one row has the turn: for that, a role needs the right to change it.
+    # whoever has locked its one row has the turn: a role needs the right to change it for that
     "create unlogged table discreet_turn (one integer primary key check (one = 1))",
-    # The conditions below are read once, here, by the owner. A function that compared would be
-    # read in the session of the role that it is to stop.
+    # The conditions below are parsed once, here, by the owner. A function that compared would be
+    # parsed in the session of the role that it has to stop.
     "create function discreet_refuse() returns trigger language plpgsql "
     "set search_path = pg_catalog, pg_temp as $$ begin "
     "raise exception using errcode = '23000', message = 'a ledger only grows'; end $$",
@@ -85,7 +83,7 @@ SERVER_THIRD: tuple[str, ...] = (
     "revoke all on table discreet_budgets from public",
     "revoke all on table discreet_charges from public",
 )
-"""What a server adds to the third version of the tables. Never edit it."""
+"""What a server adds to the third version. Never edit it."""
 SERVER_FOURTH: tuple[str, ...] = (
     "alter table discreet_entries drop column ticket",
     "drop index {schema}.discreet_charges_of_dataset",
@@ -96,7 +94,7 @@ SERVER_FOURTH: tuple[str, ...] = (
     "add unique (dataset, analyst, request_key, attempt)",
     "drop table discreet_posts",
 )
-"""The fourth version on a server, with the schema where it says so. Never edit it."""
+"""The fourth version on a server. Never edit it."""
 
 _FIND = (
     "select n.nspname, quote_ident(n.nspname), "
@@ -142,7 +140,6 @@ _TABLES_OF = (
     "select c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
     "on n.oid = c.relnamespace where quote_ident(n.nspname) = ? and c.relkind = 'r'"
 )
-_LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
 _OURS = trusted("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
@@ -154,31 +151,28 @@ def steps() -> tuple[tuple[str, ...], ...]:
 
 
 def find(connection: ServerConnection) -> bool:
-    """Look where the ledger is; False if the database has none, and an error where it is not ours.
+    """Look where the ledger is; False if the database has none, and an error if none is ours.
 
-    Tables that are not to be believed are passed over where there are others: with
-    them, a role could keep everybody from the right ones. Where there are no others
-    nothing is made beside them: a second ledger would be a second budget.
+    Tables of others are passed over if ours exist: else a role could keep everybody from the right
+    ones. If ours do not exist, nothing is made beside the others: a second ledger would be a second
+    budget.
     """
-    places = [HOME, *(schema for schema in connection.path if schema != HOME)]
-    names = [f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES}]
-    found = {name: rest for name, *rest in connection.one(_FIND, names)}
-    for place in (place for place in places if place in found):
-        quoted, ours = found[place]
-        if ours:
+    schemas = {name: rest for name, *rest in connection.one(_FIND, _NAMES)}
+    for place in (HOME, *connection.path):
+        quoted, is_ours = schemas.get(place, ("", False))
+        if is_ours:
             connection.schema = quoted
             return True
-    if found:
-        raise _foreign(connection, _LEDGER_PLACES)
+    if schemas:
+        raise _foreign(connection, f"in the schema {HOME}, or where this role looks first")
     return False
 
 
 def _foreign(connection: ServerConnection, places: str) -> LedgerError:
     return LedgerError(
-        f"The tables of the {connection.kind} {connection.name} must be {places}, and "
-        "belong to the owner of the database, to this role or to a "
-        "superuser, and the schema too. Got others. "
-        "Who may create tables in this database could have put them there."
+        f"The tables of the {connection.kind} {connection.name} must be {places}, and belong to "
+        "the owner of the database, to this role or to a superuser, and the schema too. Got "
+        "others. Who may create tables in this database could have put them there."
     )
 
 
@@ -187,8 +181,7 @@ def prepare(connection: ServerConnection, create: bool) -> None:
 
     def find_or_make() -> None:
         if find(connection):
-            names = [f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES}]
-            _require_unchanged(connection, names, _CODE)
+            _require_unchanged(connection, _NAMES, _CODE)
             return _bring_forward(connection)
         if not create:
             got = "a database without one"
@@ -199,8 +192,7 @@ def prepare(connection: ServerConnection, create: bool) -> None:
 
 
 def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, str]) -> None:
-    """Make the tables of a schema of our own that are not there yet, and refuse those of
-    others.
+    """Make the missing tables of a schema of our own, and refuse those of others.
 
     tables: for each name, what `create table` says of it.
     """
@@ -208,8 +200,7 @@ def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, st
     def make_missing() -> None:
         connection.ask([BEGIN])
         _make_home(connection, home)
-        (found,) = connection.ask([(_OF_HOME, (home, list(tables)))])
-        known = {name for name, _ in found}
+        known = {name for name, _ in connection.one(_OF_HOME, home, list(tables))}
         missing = [name for name in tables if name not in known]
         for name in missing:
             connection.one(f"create table {name} {tables[name]}")
@@ -223,8 +214,8 @@ def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, st
 
 def require_tables(connection: ServerConnection, home: str, names: Collection[str]) -> None:
     """Use the tables of a schema of our own, and refuse those of others."""
-    found: dict[str, bool] = dict(connection.one(_OF_HOME, home, list(names)))
-    if found.keys() != set(names) or not all(found.values()):
+    known: dict[str, bool] = dict(connection.one(_OF_HOME, home, list(names)))
+    if known.keys() != set(names) or not all(known.values()):
         raise _foreign(connection, f"in the schema {home}")
     connection.schema = home
     _require_unchanged(connection, names, _CHANGES_OF_KEYS)
@@ -233,10 +224,10 @@ def require_tables(connection: ServerConnection, home: str, names: Collection[st
 def _require_unchanged(
     connection: ServerConnection, names: Collection[str], rights: Sequence[str]
 ) -> None:
-    """Refuse tables with which a role that we do not trust has one of these rights."""
-    found = connection.one(_CHANGERS, connection.schema, list(names), list(rights))
-    if found:
-        roles = ", ".join(sorted(role for (role,) in found))
+    """Refuse tables on which a role that we do not trust has one of these rights."""
+    changers = connection.one(_CHANGERS, connection.schema, list(names), list(rights))
+    if changers:
+        roles = ", ".join(sorted(role for (role,) in changers))
         raise LedgerError(
             f"The tables of the {connection.kind} {connection.name} must give other roles no right "
             f"to {' or '.join(rights)}. Got {roles}. Their owner takes it away: revoke "
@@ -245,19 +236,19 @@ def _require_unchanged(
 
 
 def _take_from_others(connection: ServerConnection, names: Iterable[str]) -> None:
-    """Leave new tables to their owner: default privileges may have given them to others."""
+    """Take new tables from everybody but their owner: default privileges may have given them."""
     schema = connection.schema
     for table, role in connection.one(_GRANTEES, schema, list(names)):
         connection.raw.execute(f"revoke all on {schema}.{table} from {role}")
 
 
-def _insist(connection: ServerConnection, deed: Callable[[], None], hint: str) -> None:
+def _insist(connection: ServerConnection, make: Callable[[], None], hint: str) -> None:
     """Make tables, while other processes may do the same."""
     import psycopg
 
     for _ in range(_ATTEMPTS):
         try:
-            return deed()
+            return make()
         except psycopg.errors.InsufficientPrivilege as error:
             raise _forbidden(connection, error, hint) from None
         except (
@@ -307,8 +298,8 @@ def _make_home(connection: ServerConnection, home: str) -> None:
 def _bring_forward(connection: ServerConnection) -> None:
     import psycopg
 
-    found, latest = _version(connection), len(steps())
-    if found == latest:
+    version, latest = _version(connection), len(steps())
+    if version == latest:
         return
     try:
         connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
@@ -316,13 +307,13 @@ def _bring_forward(connection: ServerConnection) -> None:
     except psycopg.errors.InsufficientPrivilege:
         raise LedgerError(
             f"The ledger {connection.name} must have tables of version {latest}. Got version "
-            f"{found}. Ask its owner to run discreet ledger init."
+            f"{version}. Ask its owner to run discreet ledger init."
         ) from None
 
 
 def _version(connection: ServerConnection) -> int:
-    found = connection.one("select version from discreet_schema")
-    version: int = found[0][0] if found else 0
+    rows = connection.one("select version from discreet_schema")
+    version: int = rows[0][0] if rows else 0
     if version > len(steps()):
         problem = f"was written by a newer discreet. Got schema {version}."
         raise LedgerError(f"The ledger {connection.name} {problem}")
@@ -331,36 +322,19 @@ def _version(connection: ServerConnection) -> int:
 
 def _take_steps(connection: ServerConnection, version: int) -> None:
     """From this version to ours, and commit."""
-    latest = len(steps())
-    tables, known = _Tables(connection), _known_tables(connection)
+    known = _known_tables(connection)
     for step in steps()[version:]:
         named = [statement.replace("{schema}", connection.schema) for statement in step]
-        connection.ask([(statement, ()) for statement in named] or [_NOTHING])
+        connection.ask([(statement, ()) for statement in named or ["select 1"]])
         if step is THIRD:
-            upgrade(tables, connection.name)
+            upgrade(connection, connection.name)
             connection.ask([(statement, ()) for statement in SERVER_THIRD])
     _take_from_others(connection, _known_tables(connection) - known)
-    connection.ask([("update discreet_schema set version = ?", (latest,)), COMMIT])
-
-
-_NOTHING: Statement = "select 1", ()
+    connection.ask([("update discreet_schema set version = ?", (len(steps()),)), COMMIT])
 
 
 def _known_tables(connection: ServerConnection) -> set[str]:
     return {name for (name,) in connection.one(_TABLES_OF, connection.schema)}
-
-
-class _Tables:
-    """The tables while they are made."""
-
-    def __init__(self, connection: ServerConnection) -> None:
-        self._connection = connection
-
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
-        return self._connection.ask(questions)
-
-    def write(self, statement: str, values: Found) -> None:
-        self._connection.ask([(statement, some) for some in values])
 
 
 OWNER, WRITER, READER, OTHER = "owner", "writer", "reader", "other"
@@ -382,48 +356,45 @@ _ROLES = "select rolname, quote_ident(rolname) from pg_catalog.pg_roles where ro
 
 
 def grant(
-    connection: ServerConnection,
-    writers: Sequence[str],
-    readers: Sequence[str],
+    connection: ServerConnection, writers: Sequence[str], readers: Sequence[str]
 ) -> tuple[Right, ...]:
     """Give these roles their rights, take all from PUBLIC, and say who has which now."""
-    owner = "Ledger.grant"
-    quoted = {
-        "writers": _read_roles(connection, writers, "writers", owner),
-        "readers": _read_roles(connection, readers, "readers", owner),
-    }
+    quoted_writers = _read_roles(connection, writers, "writers")
+    quoted_readers = _read_roles(connection, readers, "readers")
     connection.ask([BEGIN])
-    # The names of roles stand in the text, and are not to be taken for tables of ours.
-    for statement in _statements(connection.schema, quoted["writers"], quoted["readers"]):
+    # not by `ask`, which could take the name of a role for a table of ours
+    for statement in _statements(connection.schema, quoted_writers, quoted_readers):
         connection.raw.execute(statement)
-        # to the server it is no error that a role grants nothing because it may not
+        # the server only warns a role that may not grant
         if connection.warned:
             rule = "must be given by its owner"
             got = "another role: permission denied"
             raise LedgerError(f"Rights on the ledger {connection.name} {rule}. Got {got}.")
     connection.ask([COMMIT])
-    return rights(connection)
+    return list_rights(connection)
 
 
-def rights(connection: ServerConnection) -> tuple[Right, ...]:
+def list_rights(connection: ServerConnection) -> tuple[Right, ...]:
     """All roles that may do something with the tables of the ledger."""
     names = [f"discreet_{name}" for name in TABLES]
-    held: dict[str, set[str]] = defaultdict(set)
+    rights: dict[str, set[str]] = defaultdict(set)
     owners = set()
     for role, is_owner, right in connection.one(_RIGHTS, connection.schema, names):
-        held[role].add(right)
+        rights[role].add(right)
         owners |= {role} if is_owner else set()
-    found = (Right(role, OWNER if role in owners else _kind(held[role])) for role in sorted(held))
-    return tuple(found)
+    return tuple(
+        Right(role, OWNER if role in owners else _kind(rights[role])) for role in sorted(rights)
+    )
 
 
-def _kind(held: set[str]) -> str:
-    known = ((READER, _plain(_READERS)), (WRITER, _plain(_WRITERS)))
-    return next((kind for kind, granted in known if held == granted), OTHER)
+def _kind(rights: set[str]) -> str:
+    if rights == _without_columns(_READERS):
+        return READER
+    return WRITER if rights == _without_columns(_WRITERS) else OTHER
 
 
-def _plain(granted: dict[str, str]) -> set[str]:
-    """Rights as the server lists them, without their columns."""
+def _without_columns(granted: dict[str, str]) -> set[str]:
+    """Rights as the server lists them."""
     return {
         f"discreet_{table} {word}"
         for table, words in granted.items()
@@ -432,22 +403,18 @@ def _plain(granted: dict[str, str]) -> set[str]:
     }
 
 
-def _read_roles(
-    connection: ServerConnection,
-    roles: Sequence[str],
-    name: str,
-    owner: str,
-) -> list[str]:
-    """Roles that are there, quoted."""
+def _read_roles(connection: ServerConnection, roles: Sequence[str], name: str) -> list[str]:
+    """Roles on the server, quoted."""
+    owner = "Ledger.grant"
     if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):
         raise ParameterTypeError(name, "a list of names of roles", roles, owner=owner)
     known: dict[str, str] = dict(connection.one(_ROLES, list(roles))) if roles else {}
     for role in roles:
         if role not in known:
             raise ParameterError(name, "roles on the server", role, "See CREATE ROLE.", owner=owner)
-    of_tables = {right.role for right in rights(connection) if right.may == OWNER}
+    owners = {right.role for right in list_rights(connection) if right.may == OWNER}
     for role in roles:
-        if role in of_tables:
+        if role in owners:
             hint = "The owner may do everything with the ledger. Name other roles."
             raise ParameterError(name, "roles that do not own the ledger", role, hint, owner=owner)
     return [known[role] for role in roles]
@@ -457,7 +424,7 @@ def _statements(schema: str, writers: list[str], readers: list[str]) -> Iterable
     tables = ", ".join(f"{schema}.discreet_{name}" for name in TABLES)
     everybody = ", ".join(["public", *writers, *readers])
     yield f"revoke all on {tables} from {everybody}"
-    # Where an earlier version put the ledger, the schema is not ours: often it is `public`.
+    # a schema where an earlier version put the ledger is not ours: often it is `public`
     if schema == HOME:
         yield f"revoke all on schema {schema} from {everybody}"
         yield from (f"grant usage on schema {schema} to {role}" for role in (*writers, *readers))

@@ -1,9 +1,9 @@
-"""What people read from a ledger."""
+"""What people get from a ledger: charges to settle, and what they read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from fractions import Fraction
@@ -11,9 +11,11 @@ from typing import Any
 
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
+from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.budget_terms import UNITS, Sums, read_terms, scale_of
 from discreet.ledger.chain import Anchor
 from discreet.ledger.operations import Reserve
+from discreet.ledger.subject import TEXTS
 from discreet.ledger.transaction import RESERVED, SETTLED, Balance, Request, Scope
 from discreet.privacy.cost import Amount
 from discreet.privacy.loss import Loss
@@ -21,18 +23,75 @@ from discreet.privacy.parameters import Unit
 from discreet.release import Release
 
 
+class Reservation:
+    """A durable charge. Leaving the `with` block without settling keeps it: there are no refunds.
+
+    number: the number of the charge's entry in the ledger.
+    loss: what was charged for.
+    answer: the kept release for the same key, if there is one; then nothing is computed again.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        loss: Loss,
+        answer: Release | None,
+        settle: Callable[[Release], None],
+        abandon: Callable[[], None] | None = None,
+    ) -> None:
+        self.number, self.loss, self.answer = number, loss, answer
+        self._settle, self._abandon = settle, abandon
+        self._settled = False
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the same request was answered before, so that nothing was charged now."""
+        return self.answer is not None
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """An interrupted request stays charged, and is noted as lost for those who ask again."""
+        if self.answer is None and not self._settled and self._abandon is not None:
+            self._abandon()
+
+    def __repr__(self) -> str:
+        state = "answered before" if self.replayed else "settled" if self._settled else "charged"
+        return f"Reservation(number={self.number}, loss={self.loss!r}, {state})"
+
+    def settle(self, release: Release) -> Release:
+        """Note that the answer was given, and return what may be published: for a key that was
+        answered before, that answer.
+        """
+        if self.answer is not None:
+            return self.answer
+        if not isinstance(release, Release):
+            raise ParameterTypeError(
+                "release", "a Release", type(release).__name__, owner="Reservation.settle"
+            )
+        if not release.loss <= self.loss:
+            rule = f"one that costs no more than was charged, {self.loss!r}"
+            raise ParameterError("release", rule, release.loss, owner="Reservation.settle")
+        if self._settled:
+            raise LedgerError(
+                f"Charge {self.number} must be settled once. Got another answer: reserve for it."
+            )
+        self._settle(release)
+        self._settled = True
+        return release
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The state of one budget: of a data set, of an analyst on it, or of one window of it.
 
     windows: whether each window has this budget for itself.
-    rule: how the budget counts, with the coins or the rho that were agreed when it was
-        opened.
+    rule: how the budget counts, with the coins or the rho agreed when it was opened.
     sums: what is spent, as the rule counts it.
     closed: why it was closed for good; None while it is open.
-    protected, table, table_name, table_label, window_column, window_every: what the
-        budget is about, as it was said to `Ledger.open`; None where nothing was said,
-        and for the share of an analyst.
+    protected, table, table_name, table_label, window_column, window_every: what `Ledger.open`
+        was given; None where nothing was said, and for the share of an analyst.
     """
 
     dataset: str
@@ -53,14 +112,14 @@ class Account:
     def _repr_html_(self) -> str:
         from discreet.rendering.html import card, facts
 
-        told = [(each.name.replace("_", " "), getattr(self, each.name)) for each in fields(self)]
-        return card("Account", facts((name, value) for name, value in told if value is not None))
+        names = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        return card("Account", facts((n.replace("_", " "), getattr(self, n)) for n in names))
 
     @classmethod
     def read(cls, scope: Scope, balance: Balance) -> Account:
-        """The budget that is kept for a data set or an analyst; what was never written raises."""
+        """The state in a row of the table; what was never written there raises."""
         terms = read_terms(balance.terms)
-        subject, sums = terms.subject, terms.spending(balance.spent)
+        about, sums = terms.subject, terms.spending(balance.spent)
         all_gone = sums.epsilon is None and sums.squares is None
         if not all_gone and not terms.rule.fits(sums):
             raise ValueError("more spent than allowed")
@@ -73,17 +132,13 @@ class Account:
             rule=terms.rule,
             sums=sums,
             closed=balance.closed or None,
-            protected=subject.unit,
-            table=subject.table,
-            table_name=subject.table_name,
-            table_label=subject.table_label,
-            window_column=subject.window_column,
-            window_every=subject.window_every,
+            protected=about.unit,
+            **{name: getattr(about, name) for name in TEXTS},
         )
 
     @property
     def remaining(self) -> Amount:
-        """What is left: coins, rho or epsilon; where coins are gone, the plain sum of epsilons."""
+        """What is left: coins, rho or epsilon; once coins are gone, the plain sum of epsilons."""
         return self.rule.remaining(self.sums)
 
     @property
@@ -120,8 +175,8 @@ class Charge:
     delta: what it took from the part of delta that is for losses.
     request: the whole question, as it was asked.
     settled: whether an answer was given for it.
-    lost: whether it is known that none will ever be given. If neither, the request is
-        running or its process is gone.
+    lost: whether none will ever be given. If neither, the request is running or its process is
+        gone.
     """
 
     number: int
@@ -143,8 +198,7 @@ class Charge:
     ) -> Charge:
         """The charge of an entry, and what became of it; what was never written raises.
 
-        tariff: what the data set counts, where the entry says what it took in several
-            ways.
+        tariff: what the data set counts, if the entry has amounts in several tariffs.
         """
         amounts = dict(entry.amounts)
         tariff = tariff if tariff in amounts else entry.amounts[0][0]
@@ -167,7 +221,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswer:
-    """An answer that was kept, with the charge that paid for it: the whole question is there."""
+    """An answer that was kept, with the charge that paid for it."""
 
     charge: Charge
     release: Release
@@ -184,7 +238,7 @@ class LedgerEntry:
 
     kind: "open", "extend", "close", "reserve", "settle", "abandon", "note" or "anchor".
     what: the entry as it was written.
-    hash: its link of the chain, which all entries before it have gone into.
+    hash: its link of the chain, which covers all entries before it.
     """
 
     number: int
@@ -223,7 +277,7 @@ def _amount(tariff: str, sums: Sums) -> Amount:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a verification found: nothing wrong up to this point of the chain."""
+    """Nothing was wrong up to this point of the chain."""
 
     entries: int
     anchor: Anchor
@@ -233,8 +287,7 @@ class Verified:
 class Right:
     """What a user of the computer, or a role on the server, may do with a ledger.
 
-    may: "owner", "writer", "reader", or "other" for rights that are none of these: a
-        role that may change or delete entries, for example.
+    may: "owner", "writer", "reader", or "other", such as a role that may delete entries.
     """
 
     role: str

@@ -17,7 +17,7 @@ from discreet.ledger.operations import Operation, Outcome, Reserve
 from discreet.ledger.transaction import SETTLED, Scope
 
 
-def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
+def refusal_error(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
     """The error for a reservation that was refused."""
     match outcome.refused:
         case "does not fit":
@@ -33,14 +33,14 @@ def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
         case "unknown analyst":
             rule = "an analyst with a budget on this data set"
             return ParameterError("analyst", rule, operation.analyst, owner=owner)
-    return unexpected(outcome, operation, owner)
+    return unexpected_error(outcome, operation, owner)
 
 
 def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
     """The error for a question that does not fit: its price, what is left, what to do.
 
-    An analyst who is refused because of all others together reads one fixed sentence:
-    anything else would show what they have spent.
+    An analyst who is refused because of all others together reads one fixed sentence: any
+    other would show what they have spent.
     """
     if operation.analyst and not outcome.analyst:
         return BudgetExceededError(
@@ -50,18 +50,18 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
     scope = Scope(operation.dataset, outcome.analyst, outcome.window)
     terms = read_terms(outcome.terms[0])
     spent = terms.spending(outcome.spent or NOTHING)
-    asked = terms.spending(operation.amount(terms) or NOTHING)
-    return terms.rule.refusal(spent, asked, str(scope))
+    price = terms.spending(operation.amount(terms) or NOTHING)
+    return terms.rule.refusal(spent, price, str(scope))
 
 
-def closed(scope: Scope) -> BudgetClosedError:
+def closed_error(scope: Scope) -> BudgetClosedError:
     """The error for a budget that was closed for good."""
     return BudgetClosedError(
         f"The budget of {scope} was closed for good. Answers that were kept can still be read."
     )
 
 
-def running(key: str, waited: float) -> ReservationRunningError:
+def running_error(key: str, waited: float) -> ReservationRunningError:
     """The error for a request that another process is still computing."""
     return ReservationRunningError(
         f"The request {key!r} was charged and is still running after {waited:g} seconds. "
@@ -69,21 +69,19 @@ def running(key: str, waited: float) -> ReservationRunningError:
     )
 
 
-def lost(key: str, state: str) -> ReservationLostError:
+def lost_error(key: str, state: str) -> ReservationLostError:
     """The error for a request that was charged, and whose answer is not there."""
-    what = (
-        "its answer was not kept"
-        if state == SETTLED
-        else "its answer was lost, because it failed or its process ended"
-    )
+    what = "its answer was lost: it failed, or its process is gone"
+    if state == SETTLED:
+        what = "was answered, and the answer was not kept"
     return ReservationLostError(
-        f"The request {key!r} was charged before, but {what}. To compute it anew and pay again, "
-        "ask with again=True (in the shell: --fresh)."
+        f"The request {key!r} was charged before and {what}. It is never computed again for "
+        "the same charge. Ask with again=True (the shell: --fresh), and pay again."
     )
 
 
-def unexpected(outcome: Outcome, operation: Operation, owner: str) -> DiscreetError:
+def unexpected_error(outcome: Outcome, operation: Operation, owner: str) -> DiscreetError:
     """The error for what is refused in every operation, or should not happen."""
     if outcome.refused == "closed":
-        return closed(Scope(operation.dataset, outcome.analyst))
+        return closed_error(Scope(operation.dataset, outcome.analyst))
     return LedgerError(f"The ledger refuses {owner}: {outcome.refused}.")

@@ -1,26 +1,21 @@
 """The tables of a ledger, and how those of an earlier version become those of today.
 
 entries: the append-only chain, the only truth.
-budgets: the terms of each budget, what is spent, and whether it is closed: the sums of
-    the entries.
-charges: for each request what was asked, by whom, under which key, and the answer if it
-    was to be kept.
+budgets: the terms of each budget, what is spent, and whether it is closed: the sums of the entries.
+charges: for each request what was asked, by whom, under which key, and the answer if it was kept.
 
-From the tables of the second version to those of the third the chain is carried out
-again under the rules of today, and what comes out is written down. The chain itself
-stays as it is, so that anchors of earlier days hold. A ledger whose sums or requests
-are not those of its chain is refused.
+From the second version to the third the chain is carried out again under the rules of today, and
+the result is written down. The chain itself stays as it is, so that earlier anchors hold. A ledger
+whose sums or requests are not those of its chain is refused.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.audit import Replayed, replay
 from discreet.ledger.budget_terms import read_terms
 from discreet.ledger.chain import fingerprint
-from discreet.ledger.transaction import Balance, Request, Rows, Scope, Tables
+from discreet.ledger.transaction import Balance, Scope, Tables, Transaction
 
 FIRST: tuple[str, ...] = (
     "create table discreet_entries (number integer primary key, ticket text not null unique, "
@@ -37,8 +32,8 @@ FIRST: tuple[str, ...] = (
     "request_key))",
 )
 """The tables of the first version. Never edit them: ledgers of that time are brought forward."""
-# Budgets may say whom they protect and of which table, and a ledger that it has an
-# anchor file: an older discreet would not ask.
+# Budgets may know whom they protect and in which table, and a ledger that it has an anchor file: an
+# older discreet would not ask.
 SECOND: tuple[str, ...] = ()
 THIRD: tuple[str, ...] = (
     "create table discreet_budgets (dataset text not null, analyst text not null, slot text not "
@@ -51,11 +46,9 @@ THIRD: tuple[str, ...] = (
     "create index discreet_charges_of_dataset on discreet_charges (dataset, number)",
     "create index discreet_charges_of_analyst on discreet_charges (dataset, analyst, number)",
 )
-"""Coins beside epsilons, keys for each analyst, budgets that can be closed. The rows come
-from the chain: see `upgrade`.
-"""
+"""Coins beside epsilons, keys for each analyst, budgets that close. `upgrade` adds the rows."""
 GONE = ("drop table discreet_scopes", "drop table discreet_requests")
-"""What the third version has no more, after its rows were made."""
+"""What the third version no longer has."""
 _ENTRIES = (
     "create table discreet_entries (number integer primary key, body text not null, hash text not "
     "null)"
@@ -78,14 +71,11 @@ FOURTH: tuple[str, ...] = (
     "drop table temp.kept_entries",
     "drop table temp.kept_charges",
 )
-"""Fewer trees for a charge to write: the random name of an operation is in the text of its
-entry only, and charges are found by their number and by their key. These statements are
-SQLite's; a server changes its tables where they are.
+"""Fewer trees for a charge to write: the random name of an operation is in the text of its entry
+only, and charges are found by their number and by their key. A server changes its tables in place.
 """
 SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD, FOURTH)
-"""For each version the statements that lead there from the version before. Never edit
-one: append.
-"""
+"""For each version the statements that lead there from the one before. Only append to it."""
 DEFINITIONS = frozenset({_ENTRIES, _CHARGES, THIRD[0]})
 """The tables of this version, as SQLite lists them."""
 
@@ -95,20 +85,25 @@ _REQUESTS = "select number, dataset, request_key, state, answer from discreet_re
 
 def upgrade(tables: Tables, name: str) -> None:
     """Fill the tables of the third version, and drop those that they replace."""
-    rows, memory = Rows(tables), Replayed()
-    for _ in replay(rows, memory, name):
+    transaction, memory = Transaction(tables), Replayed()
+    for _ in replay(transaction, memory, name):
         pass
     scopes, requests = tables.ask([(_SCOPES, ()), (_REQUESTS, ())])
     known = {Scope(*row[:3]): list(row[3:]) for row in scopes}
     if known != {scope: _older_sums(balance) for scope, balance in memory.scopes.items()}:
         raise LedgerDamagedError(f"The sums of the ledger {name} must be those of its entries.")
     answers = {row[0]: row[4] for row in requests}
-    found = {row[0]: [*row[1:4], _digest(row[4])] for row in requests}
-    made = memory.answered.items()
-    if found != {number: _older_request(request) for number, request in made}:
+    digests = {
+        number: None if answer is None else fingerprint(answer)
+        for number, answer in answers.items()
+    }
+    older = {row[0]: (*row[1:4], digests[row[0]]) for row in requests}
+    replayed = memory.answered
+    if older != {n: (r.dataset, r.key, r.state, r.answer) for n, r in replayed.items()}:
         raise LedgerDamagedError(f"The requests of the ledger {name} must be those of its entries.")
-    with_answers = {number: request._replace(answer=answers[number]) for number, request in made}
-    rows.write_anew(memory.scopes, with_answers)
+    transaction.write_anew(
+        memory.scopes, {n: r._replace(answer=answers[n]) for n, r in replayed.items()}
+    )
     for statement in GONE:
         tables.write(statement, [()])
 
@@ -118,11 +113,3 @@ def _older_sums(balance: Balance) -> list[str]:
     rule, spent = read_terms(balance.terms).rule, balance.spent
     main = spent.epsilon if rule.counting == "epsilon" else spent.squares
     return [str(main), str(spent.delta)]
-
-
-def _older_request(request: Request) -> list[Any]:
-    return [request.dataset, request.key, request.state, request.answer]
-
-
-def _digest(answer: str | None) -> str | None:
-    return None if answer is None else fingerprint(answer)

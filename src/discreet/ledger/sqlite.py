@@ -1,15 +1,12 @@
-"""A ledger in a file, by SQLite: it writes a log, and nobody is told of a commit before the
-disk has it.
+"""A ledger in a file, by SQLite: it writes a log, and a commit counts once the disk has that.
 
-SQLite itself does not wait for the disk while it has the lock: a commit is in the log
-then, and the lock is free again. Then we sync the log ourselves, once for all that have
-committed by then, before anything is acknowledged. What a reader sees is synced too
-before it is given to anybody.
+SQLite does not wait for the disk while it has the lock. After a commit the lock is free, and then
+we sync the log ourselves, once for all that have committed by then, before anything is
+acknowledged. What a reader sees is synced too before it is given to anybody.
 
-SQLite finds the log of a file by the file's name. So a file with two names has two
-logs, and each of them spends the whole budget; and a log that is removed takes the
-charges in it along. What can change after the opening is looked at again in each
-transaction (`Place`), by one look at each file.
+SQLite finds the log of a file by the file's name. So a file with two names has two logs, each of
+which spends the whole budget; and a log that is removed takes its charges along. What can change
+after the opening is looked at again in each transaction (`Place`).
 """
 
 from __future__ import annotations
@@ -48,28 +45,18 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     two_names,
 )
-from discreet.ledger.sqlite_processes import (
-    PATIENCE,
-    Holders,
-    SharedSync,
-    locks_exclude,
-    queue_in,
-    syncs_in,
-)
-from discreet.ledger.transaction import Found, Memory, Rows, Statement
+from discreet.ledger.sqlite_processes import PATIENCE, Holders, Queue, SharedSync, locks_exclude
+from discreet.ledger.transaction import Memory, Rows, Statement, Transaction
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
 
 Connect = Callable[[Path], Any]
-"""From a path to a connection with `execute`, `executemany` and `close`, without
-transactions of its own.
-"""
+"""From a path to a connection with `execute`, `executemany` and `close`, and no transactions."""
 
 # The last one is for SQLite's own words about a damaged schema, which may quote it.
 _KINDS = (sqlite3.Error, OSError, UnicodeDecodeError)
-_LOG = "pragma journal_mode = wal"
-# to sync it, some systems want it to be writable
-_LOG_IS_OPENED = os.O_RDWR | NO_LINK | CLOSED_ON_EXEC
+# some systems sync only what is writable
+_LOG_FLAGS = os.O_RDWR | NO_LINK | CLOSED_ON_EXEC
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
@@ -86,11 +73,10 @@ _PRAGMAS = (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that begins and ends transactions only when told to."""
+    """A connection that begins and ends no transactions by itself."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    # text that is none, on a broken disk, is for those who check the hashes: they can say
-    # which entry it is
+    # bytes that are no text, from a broken disk: the check of hashes says which entry it is
     connection.text_factory = lambda text: text.decode(errors="replace")
     return connection
 
@@ -101,14 +87,14 @@ Beside = tuple[Identity, Identity]
 
 
 class Place:
-    """Where a ledger's file is. Once another file was found there, it is refused for good.
+    """Where a ledger's file is. Once another file was seen there, it is refused for good.
 
     stamp: when the file was changed, and its size, at the last look.
     """
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name = path, name
-        # as text: pathlib would take longer than the system calls
+        # as text: pathlib takes longer than the system calls
         self._text = os.fspath(path)
         self._log, self._index = (self._text + ending for ending in LOGS)
         self._file: Identity = ()
@@ -121,33 +107,32 @@ class Place:
         return self._file
 
     def require_same(self, beside: Beside | None = None) -> None:
-        """Refuse to go on with another file, or another log, than at the beginning:
-        charges would be lost.
+        """Refuse another file, or another log, than at the beginning: charges would be lost.
 
         beside: the log that the connection writes to.
         """
         if self._refused:
             raise self._wrong("the file that it was", self._refused)
         try:
-            found = os.stat(self._text)
+            file = os.stat(self._text)
         except FileNotFoundError:
             raise self.refuse("no such file") from None
         # the number of the file, and that of its disk
-        if found[1:3] != self.identity():
+        if file[1:3] != self.identity():
             raise self.refuse("another file in its place")
-        if found.st_nlink != 1:
+        if file.st_nlink != 1:
             raise two_names(self.name)
-        self.stamp = found.st_ctime_ns, found.st_mtime_ns, found.st_size
+        self.stamp = file.st_ctime_ns, file.st_mtime_ns, file.st_size
         if beside is not None and beside != self._logs():
             raise self.refuse("another log beside it")
 
     def beside(self) -> Beside:
         """The log of an open connection."""
         require_our_logs(self.path, self.name)
-        found = self._logs()
-        if found is None:
+        logs = self._logs()
+        if logs is None:
             raise self.refuse("no log beside it")
-        return found
+        return logs
 
     def _logs(self) -> Beside | None:
         try:
@@ -156,7 +141,7 @@ class Place:
             return None
 
     def refuse(self, got: str) -> LedgerError:
-        """The error for a file that is not the one that it was, from now on."""
+        """The error for a file that is not the one that it was: from now on it is refused."""
         self._refused = got
         return self._wrong("the file that it was", got)
 
@@ -179,6 +164,7 @@ class SQLiteStore:
         create: bool = True,
     ) -> None:
         self._name = name or str(path)
+        self._failing_closed = FailingClosed(self._name, _KINDS)
         # The process may change its folder, and all who use the file must meet in one place.
         given, path = path, path.resolve()
         self._path, self._timeout, self._connect, self._sync_file = path, timeout, connect, sync
@@ -193,7 +179,7 @@ class SQLiteStore:
         self._holders = Holders(self._folder)
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
-        with self._failing_closed(), closing_after_failure(self):
+        with self._failing_closed, closing_after_failure(self.close):
             create_file(path)
             require_our_file(given, self._place.name)
             self._place.require_same()
@@ -203,17 +189,15 @@ class SQLiteStore:
                 # two processes would each spend the whole budget
                 got = "one where two have it at once"
                 raise wrong(self._place.name, "on a disk where a lock excludes others", got)
-            with self._connection.hold() as connection:
+            with self._connection.use() as connection:
                 prepare(connection, self._name)
                 self._require_base(connection)
 
     def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
-        """Carry out operations, durably.
-
-        First as if every key were new; where one is not, or an operation writes nothing, with
-        a look at all of them.
+        """Carry out operations, durably: first as if every key were new; where one is not, or an
+        operation writes nothing, with a look at all of them.
         """
-        with self._failing_closed():
+        with self._failing_closed:
             try:
                 return self._carry_out(operations, presuming=not again, again=again)
             except DoubtfulError:
@@ -223,28 +207,28 @@ class SQLiteStore:
         self, operations: Operations, presuming: bool = False, again: bool = False
     ) -> Outcomes:
         needs_sync = not all(map(_is_durable_already, operations))
-        with self._transaction(WRITING, needs_sync=needs_sync) as rows:
+        with self._transaction(WRITING, needs_sync=needs_sync) as transaction:
             try:
-                return carry_out_all(rows, operations, presuming=presuming, again=again)
+                return carry_out_all(transaction, operations, presuming=presuming, again=again)
             except (*UNREADABLE, sqlite3.IntegrityError):
                 if presuming:
                     raise DoubtfulError from None
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[Rows]:
+    def reading(self) -> Iterator[Transaction]:
         """The tables as of the latest commit, which the disk has when the block has ended."""
-        with self._failing_closed(), self._transaction("begin") as rows:
-            yield rows
+        with self._failing_closed, self._transaction("begin") as transaction:
+            yield transaction
 
     def holder(self) -> str:
         """The name of this process, as the entry of a charge has it."""
-        with self._failing_closed():
-            return self._holders.mine()
+        with self._failing_closed:
+            return self._holders.own_name()
 
     def is_alive(self, holder: str) -> bool:
         """True if the process of this name still uses the ledger."""
-        with self._failing_closed():
+        with self._failing_closed:
             return self._holders.is_alive(holder)
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
@@ -254,26 +238,26 @@ class SQLiteStore:
                 rule = "left out for a ledger in a file"
                 hint = "Only its owner can use a file. Use a ledger on a server instead."
                 raise ParameterError(name, rule, roles, hint, owner="Ledger.grant")
-        with self._failing_closed():
+        with self._failing_closed:
             return (Right(self._path.owner(), "owner"),)
 
     def close(self) -> None:
         """Close the connection."""
-        with self._failing_closed():
+        with self._failing_closed:
             try:
                 self._connection.drop()
             finally:
                 self._holders.close()
 
     @contextmanager
-    def _transaction(self, begin: str, *, needs_sync: bool = True) -> Iterator[Rows]:
+    def _transaction(self, begin: str, *, needs_sync: bool = True) -> Iterator[Transaction]:
         """One transaction, and then a sync of all that it has seen or written.
 
-        needs_sync: whether somebody is told of something that a power cut must not undo.
+        needs_sync: whether somebody will rely on something that a power cut must not undo.
         """
-        with self._connection.hold() as connection:
-            # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
-            # thread: its failure to begin another one would roll ours back.
+        with self._connection.use() as connection:
+            # A signal handler, or a finalizer, may ask in the middle of its own thread's
+            # transaction: its failure to begin another one would roll ours back.
             if connection.is_busy:
                 raise wrong(self._place.name, f"asked by {ONE_CALL}", FROM_INSIDE)
             writes = begin == WRITING
@@ -283,18 +267,20 @@ class SQLiteStore:
                 try:
                     if writes:
                         connection.queue.enter(min(PATIENCE, self._timeout / 2))
-                    # In here, because an interrupt while it waits comes just after it.
+                    # in here, because an interrupt while it waits comes just after it
                     connection.execute(begin)
                     connection.look()
-                    rows = _FileRows(connection, connection.recall() if writes else None)
+                    transaction = _FileTransaction(
+                        connection, connection.recall() if writes else None
+                    )
                     if writes:
-                        self._require_seen(rows)
-                    yield rows
+                        self._require_seen(transaction)
+                    yield transaction
                     # before the commit: nothing comes for sure after it
-                    connection.is_durable &= not rows.is_changed
+                    connection.is_durable &= not transaction.is_changed
                     connection.execute("commit")
                     if writes:
-                        self._seen, connection.memory = rows.head(), rows.memory()
+                        self._seen, connection.memory = transaction.head(), transaction.memory()
                 except BaseException:
                     # the error that led here says more
                     with suppress(Exception):
@@ -306,8 +292,7 @@ class SQLiteStore:
                 if needs_sync:
                     self._sync(connection)
                 if writes:
-                    # A log that was removed before the sync takes the commit along: nothing is
-                    # acknowledged.
+                    # a log that was removed before the sync takes the commit along
                     self._require_base(connection)
             finally:
                 connection.is_busy = False
@@ -323,17 +308,17 @@ class SQLiteStore:
         try:
             self._sync_file(log)
         except TimeoutError:
-            # of a signal handler, who means us
+            # of a signal handler
             raise
         except OSError:
-            # The system says it once, and then forgets what it could not write.
+            # the system reports it once, and then forgets what it could not write
             self._place.refuse("a log that could not be synced")
             raise
 
     def _require_base(self, connection: _Connection) -> None:
-        """Refuse another file, another log, and an older copy that was written into the
-        file: SQLite only ever brings the file forward, from its log. What was read before
-        would hide such a copy, and the log would be mixed with it.
+        """Refuse another file, another log, and an older copy that was written into the file:
+        SQLite only ever brings the file forward, from its log. What was read before would hide such
+        a copy, and the log would be mixed with it.
         """
         self._place.require_same(connection.beside)
         if (stamp := self._place.stamp) == self._stamp:
@@ -343,13 +328,13 @@ class SQLiteStore:
             raise self._place.refuse("an older copy in it")
         self._based = number
         self._place.require_same(connection.beside)
-        # who brings it forward meanwhile is looked at the next time
+        # whoever brings it forward meanwhile is looked at the next time
         if self._place.stamp == stamp:
             self._stamp = stamp
 
     def _last_in_file(self, connection: _Connection) -> int:
-        """The number of the last entry in the file, once that can be read: a checkpoint of
-        another process takes a moment. A file that cannot be looked at is refused.
+        """The number of the last entry in the file, once that can be read: a checkpoint of another
+        process takes a moment. A file that cannot be looked at is refused.
         """
         deadline = time.monotonic() + self._timeout
         while (number := connection.last_in(self._path)) is None:
@@ -359,14 +344,12 @@ class SQLiteStore:
             time.sleep(_MOMENT)
         return number
 
-    def _require_seen(self, rows: Rows) -> None:
-        """Refuse a ledger that does not contain what we have written: an older copy was
-        put back.
-        """
-        if rows.head() == self._seen:
+    def _require_seen(self, transaction: Transaction) -> None:
+        """Refuse a ledger without what we have written: an older copy was put back."""
+        if transaction.head() == self._seen:
             return
-        found = rows.entry(self._seen.number) if self._seen.number else None
-        if self._seen.number and (found is None or found[1] != self._seen.hash):
+        entry = transaction.entry(self._seen.number) if self._seen.number else None
+        if self._seen.number and (entry is None or entry[1] != self._seen.hash):
             raise LedgerDamagedError(
                 f"The ledger {self._name} must contain entry {self._seen.number} as it was "
                 f"written. It was cut, or replaced by an older copy."
@@ -377,7 +360,7 @@ class SQLiteStore:
         require_our_logs(self._path, self._place.name)
         connection = _Connection(self._connect(self._path), self._folder)
         try:
-            # other programs may hold the file for a moment: a backup, a checkpoint
+            # other programs may lock the file for a moment: a backup, a checkpoint
             connection.execute(f"pragma busy_timeout = {round(self._timeout * 1000)}").fetchall()
             self._write_ahead(connection)
             for pragma in _PRAGMAS:
@@ -385,12 +368,12 @@ class SQLiteStore:
             # the first look into the file opens the log
             connection.execute("select count(*) from sqlite_master").fetchall()
             connection.beside = self._place.beside()
-            connection.log = os.open(f"{self._path}-wal", _LOG_IS_OPENED)
+            connection.log = os.open(f"{self._path}-wal", _LOG_FLAGS)
             if os.fstat(connection.log)[1:3] != connection.beside[0]:
                 raise self._place.refuse("another log beside it")
-            connection.syncs = syncs_in(self._folder, connection.beside[0])
+            connection.syncs = SharedSync(self._folder, connection.beside[0])
             sync_folder(self._path.parent)
-            # what an earlier process could not sync is in the file then
+            # this brings into the file what an earlier process could not sync
             connection.execute("pragma wal_checkpoint(passive)").fetchall()
         except BaseException:
             connection.close()
@@ -398,30 +381,25 @@ class SQLiteStore:
         return connection
 
     def _write_ahead(self, connection: _Connection) -> None:
-        """Have the file written through a log.
-
-        SQLite heeds no busy_timeout here: of several processes that open a new file at
-        the same moment, all but one would be told that it is locked.
+        """Have the file written through a log. SQLite ignores busy_timeout here: of several
+        processes that open a new file at once, all but one would fail.
         """
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                connection.execute(_LOG).fetchall()
+                connection.execute("pragma journal_mode = wal").fetchall()
                 return
             except sqlite3.OperationalError as error:
-                # an error that is not SQLite's own, such as that of another driver, has no code
+                # an error of another driver has no code
                 code = getattr(error, "sqlite_errorcode", None)
                 if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             time.sleep(LOOK)
 
-    def _failing_closed(self) -> Any:
-        return FailingClosed(self._name, _KINDS)
-
 
 def _is_durable_already(operation: Operation) -> bool:
-    """True if nothing is lost with the entry but a note: that a charge was answered, where
-    nobody asks for the answer again, or never will be. The charge itself was synced.
+    """True if its entry only notes that a charge was answered, with no answer to keep, or never
+    will be. The charge itself was synced.
     """
     return isinstance(operation, Abandon) or (
         isinstance(operation, Settle) and operation.answer is None
@@ -432,7 +410,7 @@ class _Connection:
     """A connection of this process. A child that was forked in a transaction must not end it.
 
     beside, log: the log that it writes to.
-    queue, syncs: what it has in common with other processes.
+    queue, syncs: what it shares with other processes.
     memory: of the last transaction that wrote.
     is_durable: whether the disk has all that was seen or written by it.
     is_busy: whether it is in a transaction.
@@ -443,16 +421,16 @@ class _Connection:
         self.is_busy = self.is_durable = self._has_base = False
         self.beside: Beside = (0, 0), (0, 0)
         self.log = -1
-        self.queue = queue_in(folder)
+        self.queue = Queue(folder)
         self.syncs: SharedSync | None = None
         self.memory: Memory | None = None
         # the number of the file's version when it was seen last, and when the memory was made
-        self._version: Found = []
-        self._remembered: Found = []
+        self._version: Rows = []
+        self._remembered: Rows = []
 
     def recall(self) -> Memory | None:
-        """The memory, if no other connection has written since, as was just looked; in a
-        transaction. It is there for one transaction: one that fails leaves none.
+        """The memory, if no other connection has written since, as `look` has seen. It is for one
+        transaction: one that fails leaves none.
         """
         memory, self.memory = self.memory, None
         before, self._remembered = self._remembered, self._version
@@ -465,11 +443,11 @@ class _Connection:
             self.is_durable = False
 
     def last_in(self, path: Path) -> int | None:
-        """The number of the last entry in the file, without what only the log has; None
-        where it cannot be read, as in the middle of a checkpoint. Not in a transaction.
+        """The number of the last entry in the file, without what only the log has; None if it
+        cannot be read, as in the middle of a checkpoint. Not in a transaction.
         """
         require_own(self._process)
-        # By SQLite: to open and close the file in any other way would end its locks.
+        # By SQLite: opening and closing the file in any other way would end its locks.
         if self._has_base:
             # it was interrupted before
             with suppress(Exception):
@@ -492,10 +470,10 @@ class _Connection:
         require_own(self._process)
         return self._connection.execute(statement, values)
 
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Rows]:
         return [self.execute(statement, values).fetchall() for statement, values in questions]
 
-    def write(self, statement: str, values: Found) -> None:
+    def write(self, statement: str, values: Rows) -> None:
         require_own(self._process)
         self._connection.executemany(statement, values)
 
@@ -510,15 +488,13 @@ class _Connection:
         self._connection.close()
 
 
-class _FileRows(Rows):
+class _FileTransaction(Transaction):
     """The tables in a file."""
-
-    __slots__ = ()
 
     def check(self) -> None:
         """Let SQLite compare its indexes with its tables, and look at every page."""
-        ((found, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
-        if found != "ok":
+        ((verdict, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
+        if verdict != "ok":
             raise LedgerDamagedError(
                 "The file of the ledger is damaged: its pages are not as SQLite wrote them. "
                 "Restore a backup."

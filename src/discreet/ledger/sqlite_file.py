@@ -1,9 +1,9 @@
-"""The file of a ledger as it is opened: nobody else could have made it, and its tables are
-those of this version.
+"""The file of a ledger as it is opened: nobody else could have made it, and its tables are those of
+this version.
 
-SQLite believes what lies beside a file under the right name, and whether a log was
-synced is read in the folder beside it. So all of them must be ours. What can change
-later is looked at again in each transaction: see `sqlite.py`.
+SQLite believes what lies beside a file under the right name, and the folder beside it says whether
+a log was synced. So all of them must be ours. What can change later is looked at again in each
+transaction: see `sqlite.py`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NETWORKS = (
     *("afs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre"),
     *("ncpfs", "nfs", "nfs4", "smb3", "smbfs"),
 )
-"""What Linux calls file systems on other machines. SQLite's processes share memory, which
-those on two machines cannot, and locks there may be known on one machine only.
+"""What Linux calls file systems on other machines. SQLite's processes share memory, which those on
+two machines cannot, and locks there may be known on one machine only.
 """
 # Other tables in the same file hinder nobody. Triggers and views would run with every charge.
 _DEFINITIONS = (
@@ -51,11 +51,9 @@ def require_our_file(path: Path, name: str) -> None:
         raise two_names(name)
     place, kind = _mount_of(path.resolve())
     if place == os.fspath(path.resolve()):
-        # The log would be in another folder than that of those who use the file by its
-        # other name.
-        raise wrong(
-            name, "in a folder that is mounted as a whole", "a file that is mounted by itself"
-        )
+        # the log would not be in the folder of those who use the file by its other name
+        rule = "in a folder that is mounted as a whole"
+        raise wrong(name, rule, "a file that is mounted by itself")
     if kind in _NETWORKS:
         hint = " A ledger for several machines belongs on a server: postgresql://..."
         raise wrong(name, "on a disk of this machine", f"a network file system ({kind})", hint)
@@ -77,16 +75,14 @@ def require_our_logs(path: Path, name: str) -> None:
 
 
 def require_our_folder(folder: Path, file: Path) -> None:
-    """Refuse a folder that was made by a user who cannot write the file: what it says
-    of syncs is believed.
-    """
-    owner, found = os.stat(file), os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or not is_owned(found, owner.st_uid, 0):
+    """Refuse a folder of a user who cannot write the file: it is believed about syncs."""
+    owner, ours = os.stat(file), os.lstat(folder)
+    if not stat.S_ISDIR(ours.st_mode) or not is_owned(ours, owner.st_uid, 0):
         raise LedgerError(
             f"The folder {folder} must belong to the owner of the ledger. Got one that belongs to "
             f"somebody else."
         )
-    if has_owners() and found.st_mode & 0o022 & ~owner.st_mode:
+    if has_owners() and ours.st_mode & 0o022 & ~owner.st_mode:
         raise LedgerError(
             f"The folder {folder} must be writable only by those who may write the ledger. Got "
             f"one that others can write to."
@@ -94,9 +90,7 @@ def require_our_folder(folder: Path, file: Path) -> None:
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file that only its owner can read, and make sure that its name
-    survives a power cut.
-    """
+    """Make an empty file that only its owner can read, and whose name survives a power cut."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOSED_ON_EXEC
     try:
         os.close(os.open(path, flags, 0o600))
@@ -106,26 +100,22 @@ def create_file(path: Path) -> None:
 
 
 def _mount_of(path: Path) -> tuple[str, str]:
-    """Where the file system of a file is mounted, and its type; where Linux does not say it,
-    two empty texts. Containers may mount the file itself.
+    """Where the file system of a file is mounted, and its type; two empty texts if Linux does not
+    say it. Containers may mount the file itself.
     """
     try:
         lines = _MOUNTS.read_text(errors="surrogateescape").splitlines()
     except OSError:
         return "", ""
-    found = "", ""
+    nearest = "", ""
     above = [os.fspath(path), *map(os.fspath, path.parents)]
     for line in lines:
         mount, _, source = line.partition(" - ")
-        place = _ESCAPED.sub(_character, mount.split(" ")[4])
+        place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), mount.split(" ")[4])
         # the last of several at one place is the one that is seen
-        if place in above and len(place) >= len(found[0]):
-            found = place, source.split(" ")[0]
-    return found
-
-
-def _character(found: re.Match[str]) -> str:
-    return chr(int(found[1], 8))
+        if place in above and len(place) >= len(nearest[0]):
+            nearest = place, source.split(" ")[0]
+    return nearest
 
 
 def prepare(connection: Any, name: str) -> None:
@@ -138,8 +128,10 @@ def prepare(connection: Any, name: str) -> None:
         )
     if version != len(SCHEMA):
         _upgrade(connection, name)
-    found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
-    if found != DEFINITIONS:
+    definitions = {
+        _CREATE.sub(lambda match: match[0].lower(), sql) for (sql,) in execute(_DEFINITIONS)
+    }
+    if definitions != DEFINITIONS:
         raise LedgerError(f"The ledger {name} must contain only its own tables. Got others.")
 
 
@@ -160,7 +152,3 @@ def _upgrade(connection: Any, name: str) -> None:
         with suppress(Exception):
             execute("rollback")
         raise
-
-
-def _in_lower_case(found: re.Match[str]) -> str:
-    return found[0].lower()

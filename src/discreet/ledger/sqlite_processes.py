@@ -1,17 +1,14 @@
-"""What the processes that use one file have in common, in a folder beside it: a queue, the
-latest sync, and a list of those that are there.
+"""What the processes that use one file share, in a folder beside it: a queue, the latest sync, and
+a list of those that run.
 
-Nothing here has to be durable, and no charge rests on it. SQLite alone keeps
-transactions apart; but it looks at its lock now and then, which starves some of many
-processes. So they wait in a queue of the system, in the order in which they come. And
-a sync of the log covers all that was committed before it began, so one for many is
-enough.
+Nothing here has to be durable, and no charge rests on it. SQLite alone keeps transactions apart;
+but it polls its lock, which starves some of many processes, so they queue. And a sync of the log
+covers all that was committed before it began, so one is enough for many.
 
-The list has a file for each process, locked as long as the process lives. A request that
-was charged and has no answer is running, or lost. The entry of the charge names the
-process that holds it, and a process that asks for the same key looks whether that one is
-still there. This decides only which of two errors comes: an answer is never computed
-again for the same charge.
+The list has a file for each process, locked as long as the process lives. A request that was
+charged and has no answer is running, or lost: the entry of the charge names its process, and one
+that asks for the same key looks whether that process still runs. This decides only which of two
+errors comes: an answer is never computed again for the same charge.
 """
 
 from __future__ import annotations
@@ -41,23 +38,23 @@ _QUEUE, _SYNCS = "turn", "syncs-"
 _SHARED = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_ON_EXEC
 # seconds between two looks whether a turn has come, or a sync has ended
 _SHORTEST, _LONGEST, _LONGEST_IN_LINE = 0.0002, 0.002, 0.005
-# seconds without a turn after which one takes a ticket; nanoseconds that others then stand back
+# seconds without a turn until one takes a ticket; nanoseconds for which others then stand back
 _LONG, _STAND_BACK = 0.02, 30_000_000
-# tickets that are given out before the first one comes again
+# after this many tickets the first one comes again
 _TICKETS = 1 << 32
 _LAST, _TURN, _BACK = range(3)
 _SIZE = 32
 # seconds after which what a dead process left behind is removed
 _LITTER = 600.0
 PATIENCE = 1.0
-"""Seconds to wait in a queue: a process in it may be stopped, and then one goes without."""
+"""Seconds to wait in a queue: a process in it may be stopped."""
 
 
 class _Shared:
-    """A file of which some numbers are in the memory of all processes that use it."""
+    """A file with a few numbers in the memory of all processes that use it."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, folder: Path, name: str) -> None:
+        self._path = f"{folder}/{name}"
         self._file = -1
         self._numbers: memoryview | None = None
 
@@ -86,18 +83,21 @@ class _Shared:
 
 
 class Queue(_Shared):
-    """Processes that write one file: whoever comes while it is free, until one of them has waited
-    for long. Those who have come next, in the order in which they took a ticket.
+    """The processes that write one file. Whoever finds it free has the turn, until a process has
+    waited for long: it takes a ticket, and then those with tickets come first, in order.
 
-    Byte 0 of a file is locked by who has the turn, and byte n by who has ticket n. The system
-    frees what a process had that has ended. The numbers are the last ticket, the last one that had
+    The one that has the turn locks byte 0 of a file, and the one with ticket n byte n. The system
+    frees the locks of a process that ends. The numbers are the last ticket, the last one that had
     its turn, and the time until which those without a ticket stand back: they only save time.
 
-    Who waits too long, or is on a system without such locks, goes on without a turn.
+    A process that waits too long, or has no such locks, goes on without a turn.
     """
 
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, _QUEUE)
+
     def enter(self, seconds: float) -> bool:
-        """Wait until it is our turn, and whether it is. In any case `leave` must follow."""
+        """Wait for our turn; whether we have it. In any case `leave` must follow."""
         if fcntl is None:
             return False
         try:
@@ -131,7 +131,7 @@ class Queue(_Shared):
         return False
 
     def leave(self) -> None:
-        """Let the next one in, and give our ticket away where it was not our turn."""
+        """Let the next one in, and give back a ticket."""
         if self._file >= 0:
             self.unlock(self._file)
 
@@ -144,20 +144,21 @@ class Queue(_Shared):
 
 
 class SharedSync(_Shared):
-    """Syncs of one log by many processes: who waits while another one syncs looks whether
-    that began after its own commit.
+    """Syncs of one log by many processes: one that waits while another one syncs looks whether that
+    sync began after its own commit.
 
-    The numbers are how many syncs have begun, and which was the last that ended. Who does not
-    have the lock only reads them. They only grow, and after a power cut they are what they are.
-    Where their file was removed, those who have the old one and those who have a new one do not
-    know of each other.
+    The numbers are how many syncs have begun, and which was the last that ended. Only the process
+    with the lock writes them. They only grow; what a power cut left of them is harmless. If their
+    file is removed, those that have the old one do not share with those that have a new one.
+
+    log: its identity: nobody can replace it while it is open.
     """
 
-    def sync(self, sync: Callable[[], None]) -> None:
-        """Have everything on the disk that was committed before this call.
+    def __init__(self, folder: Path, log: tuple[int, int]) -> None:
+        super().__init__(folder, f"{_SYNCS}{log[0]}-{log[1]}")
 
-        sync: what syncs it.
-        """
+    def sync(self, sync: Callable[[], None]) -> None:
+        """Have everything on the disk that was committed before this call."""
         if fcntl is None:
             return sync()
         numbers = self.open()
@@ -169,7 +170,7 @@ class SharedSync(_Shared):
                 now = time.monotonic()
                 end = end or now + PATIENCE
                 if now >= end:
-                    # who does not have the lock leaves the numbers alone
+                    # without the lock the numbers are left alone
                     return sync()
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST)
@@ -184,23 +185,8 @@ class SharedSync(_Shared):
         return None
 
 
-def queue_in(folder: Path) -> Queue:
-    """Where the processes that write one file wait for each other."""
-    return Queue(f"{folder}/{_QUEUE}")
-
-
-def syncs_in(folder: Path, log: tuple[int, int]) -> SharedSync:
-    """What the processes know that sync one log.
-
-    log: its identity: nobody can replace it while it is open.
-    """
-    return SharedSync(f"{folder}/{_SYNCS}{log[0]}-{log[1]}")
-
-
 def locks_exclude(folder: Path) -> bool:
-    """True if two cannot have a lock at once: on some network file systems each lock is granted,
-    and none has an effect.
-    """
+    """True if two cannot have a lock at once: some network file systems grant every lock."""
     if fcntl is None:
         return True
     path = f"{folder}/{_QUEUE}"
@@ -210,71 +196,60 @@ def locks_exclude(folder: Path) -> bool:
 
 
 class Holders:
-    """The files of the processes that use one ledger."""
+    """The files of the processes that use one ledger, each locked by its process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
-        # A forked child has a file of its own: the lock is not inherited.
-        self._mine: ForkLocal[_Holder] = ForkLocal(self._make)
+        # a forked child has a file of its own: the lock is not inherited
+        self._mine: ForkLocal[tuple[str, LockedFile]] = ForkLocal(self._make)
 
-    def _make(self) -> _Holder:
-        with suppress(OSError):
-            self._clean()
-        return _Holder(self._folder)
-
-    def mine(self) -> str:
+    def own_name(self) -> str:
         """The name of this process."""
-        return self._mine.here().name
+        return self._mine.get()[0]
 
     def is_alive(self, name: str) -> bool:
         """True if the process of this name still uses the ledger."""
-        if name in _ours.here():
+        if name in _own_names.get():
             return True
-        # the name comes from an entry, which another process wrote: it must not lead elsewhere
-        if not _HOLDER_NAME.fullmatch(name):
-            return False
-        path = f"{self._folder}/{name}{_HOLDER}"
-        if not os.path.isfile(path):
+        # the name comes from an entry that another process wrote: it must not lead elsewhere
+        if not _HOLDER_NAME.fullmatch(name) or not os.path.isfile(self._path(name)):
             return False
         try:
-            LockedFile(path, for_process=True).close()
+            LockedFile(self._path(name), for_process=True).close()
         except TimeoutError:
             return True
         return False
+
+    def close(self) -> None:
+        """Show that this process no longer uses the ledger."""
+        mine = self._mine.pop()
+        if mine is not None:
+            name, file = mine
+            _own_names.get().discard(name)
+            file.close()
+            with suppress(OSError):
+                os.unlink(self._path(name))
+
+    def _make(self) -> tuple[str, LockedFile]:
+        with suppress(OSError):
+            self._clean()
+        name = secrets.token_hex(16)
+        file = LockedFile(self._path(name), for_process=True)
+        _own_names.get().add(name)
+        return name, file
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}{_HOLDER}"
 
     def _clean(self) -> None:
         """Remove what dead processes left behind, also those of earlier versions."""
         for file in os.listdir(self._folder):
             path = f"{self._folder}/{file}"
             with suppress(OSError):
-                old = time.time() - os.stat(path).st_mtime > _LITTER
-                if old and file != _QUEUE and not self.is_alive(file.removesuffix(_HOLDER)):
+                is_old = time.time() - os.stat(path).st_mtime > _LITTER
+                if is_old and file != _QUEUE and not self.is_alive(file.removesuffix(_HOLDER)):
                     os.unlink(path)
 
-    def close(self) -> None:
-        """Say that this process does not use the ledger any more."""
-        mine = self._mine.forget()
-        if mine is not None:
-            mine.close()
 
-
-class _Holder:
-    """The file of one process, and its lock."""
-
-    def __init__(self, folder: str) -> None:
-        self.name = secrets.token_hex(16)
-        self._path = f"{folder}/{self.name}{_HOLDER}"
-        self._file: LockedFile | None = LockedFile(self._path, for_process=True)
-        _ours.here().add(self.name)
-
-    def close(self) -> None:
-        _ours.here().discard(self.name)
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
-            with suppress(OSError):
-                os.unlink(self._path)
-
-
-_ours: ForkLocal[set[str]] = ForkLocal(set)
+_own_names: ForkLocal[set[str]] = ForkLocal(set)
 """The names of this process: its own locks do not stop it."""

@@ -1,12 +1,8 @@
-"""What a budget is about: whom it protects, in which table, and how the table is cut
-into windows.
+"""What a budget is about: whom it protects, in which table, and how the table is cut into windows.
 
-A promise is about one unit and one table. A charge for other rows, or for another unit,
-would be within the budget and still break it, so a budget that knows them refuses such
-a session.
-
-A window that is a period of time has one name, so that no other spelling of the period
-is a new budget.
+A charge for other rows, or for another unit, would be within the budget and still break its
+promise, so a budget that knows them refuses such a session. A period of time has one name as a
+window, so that no other spelling of it is a new budget.
 """
 
 from __future__ import annotations
@@ -26,46 +22,32 @@ Days = tuple[date, date]
 """From the first day to the one after the last."""
 
 
-def _year(name: str) -> Days:
-    return date(int(name), 1, 1), date(int(name) + 1, 1, 1)
+def _months(year: str, month: int, count: int) -> Days:
+    after = month - 1 + count
+    return date(int(year), month, 1), date(int(year) + after // 12, after % 12 + 1, 1)
 
 
-def _quarter(name: str) -> Days:
-    return _months(int(name[:4]), 3 * int(name[6]) - 2, 3)
+def _monday(year: str, week: str) -> date:
+    return date.fromisocalendar(int(year), int(week), 1)
 
 
-def _month(name: str) -> Days:
-    return _months(int(name[:4]), int(name[5:]), 1)
-
-
-def _week(name: str) -> Days:
-    first = date.fromisocalendar(int(name[:4]), int(name[6:]), 1)
-    return first, first + timedelta(days=7)
-
-
-def _day(name: str) -> Days:
-    first = date.fromisoformat(name)
-    return first, first + timedelta(days=1)
-
-
-def _months(year: int, month: int, how_many: int) -> Days:
-    after = month - 1 + how_many
-    return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1)
+def _days(first: date, count: int) -> Days:
+    return first, first + timedelta(days=count)
 
 
 _PERIODS: dict[str, tuple[str, str, Callable[[str], Days]]] = {
-    "year": ("[0-9]{4}", "2026", _year),
-    "quarter": ("[0-9]{4}-Q[1-4]", "2026-Q4", _quarter),
-    "month": ("[0-9]{4}-[0-9]{2}", "2026-10", _month),
-    "week": ("[0-9]{4}-W[0-9]{2}", "2026-W44", _week),
-    "day": ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-10-31", _day),
+    "year": ("[0-9]{4}", "2026", lambda t: _months(t, 1, 12)),
+    "quarter": ("[0-9]{4}-Q[1-4]", "2026-Q4", lambda t: _months(t[:4], 3 * int(t[6]) - 2, 3)),
+    "month": ("[0-9]{4}-[0-9]{2}", "2026-10", lambda t: _months(t[:4], int(t[5:]), 1)),
+    "week": ("[0-9]{4}-W[0-9]{2}", "2026-W44", lambda t: _days(_monday(t[:4], t[6:]), 7)),
+    "day": ("[0-9]{4}(-[0-9]{2}){2}", "2026-10-31", lambda t: _days(date.fromisoformat(t), 1)),
 }
+"""How long a window may be: for each the pattern of its names, one of them, and its days."""
 PERIODS = tuple(_PERIODS)
-"""How long a window may be."""
 
 
 def days_of(every: str, window: str, owner: str) -> Days:
-    """The days of a window, from the first to the one after the last; another spelling is refused.
+    """The days of a window; another spelling is refused.
 
     >>> days_of("month", "2026-12", "Ledger.reserve")
     (datetime.date(2026, 12, 1), datetime.date(2027, 1, 1))
@@ -87,7 +69,7 @@ def require_periods(every: str, windows: Sequence[str], owner: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What was said when a budget was opened; None where nothing was said.
+    """What a budget was opened for; None where nothing was said.
 
     unit: who is protected.
     table: the absolute path or pattern of the table's files.
@@ -104,12 +86,13 @@ class Subject:
     window_every: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The part of it that was said, as JSON."""
-        said = {name: getattr(self, name) for name in _TEXTS if getattr(self, name) is not None}
-        return said if self.unit is None else {**said, "unit": _write_unit(self.unit)}
+        """The part of it that is known, as JSON."""
+        texts = {name: getattr(self, name) for name in TEXTS if getattr(self, name) is not None}
+        return texts if self.unit is None else {**texts, "unit": _write_unit(self.unit)}
 
 
-_TEXTS = ("table", "table_name", "table_label", "window_column", "window_every")
+TEXTS = ("table", "table_name", "table_label", "window_column", "window_every")
+"""What is known besides the unit."""
 
 
 def make_subject(
@@ -123,12 +106,8 @@ def make_subject(
     window_every: str | None,
 ) -> Subject:
     """What a caller says about a budget, checked."""
-    names = (
-        ("table_name", table_name),
-        ("table_label", table_label),
-        ("window_column", window_column),
-    )
-    for name, text in names:
+    names = {"table_name": table_name, "table_label": table_label, "window_column": window_column}
+    for name, text in names.items():
         if text is not None and (not isinstance(text, str) or not text):
             raise ParameterTypeError(name, "a name", text, owner=owner)
     if (window_column is None) != (window_every is None):
@@ -163,8 +142,7 @@ def place_of(table: str | os.PathLike[str], owner: str) -> str:
     '/data/reads-*.parquet'
     """
     if not isinstance(table, (str, os.PathLike)) or not os.fspath(table):
-        rule = "a path or a pattern"
-        raise ParameterTypeError("table", rule, type(table).__name__, owner=owner)
+        raise ParameterTypeError("table", "a path or a pattern", type(table).__name__, owner=owner)
     text = os.fspath(table)
     if "\0" in text:
         raise ParameterError("table", "a path", text, owner=owner)
@@ -173,7 +151,7 @@ def place_of(table: str | os.PathLike[str], owner: str) -> str:
 
 def read_subject(terms: Mapping[str, Any]) -> Subject:
     """What `Subject.to_dict` wrote among the terms of a budget; something else raises."""
-    texts = {name: terms.get(name) for name in _TEXTS}
+    texts = {name: terms.get(name) for name in TEXTS}
     if not all(text is None or isinstance(text, str) for text in texts.values()):
         raise TypeError("another kind")
     if (texts["window_column"] is None) != (texts["window_every"] is None):
@@ -187,10 +165,10 @@ def _write_unit(unit: Unit) -> dict[str, str]:
     return {"person": unit.column} if isinstance(unit, Person) else {"one-row": ""}
 
 
-def _read_unit(said: Mapping[str, str]) -> Unit:
-    if said == {"one-row": ""}:
+def _read_unit(unit: Mapping[str, str]) -> Unit:
+    if unit == {"one-row": ""}:
         return OneRow()
-    (column,) = said.values()
-    if list(said) != ["person"]:
+    (column,) = unit.values()
+    if list(unit) != ["person"]:
         raise ValueError("another unit")
     return Person(column)

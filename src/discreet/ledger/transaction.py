@@ -1,4 +1,4 @@
-"""A ledger's tables within one transaction, and every SQL statement that reads or writes them."""
+"""A ledger's tables within one transaction, with every SQL statement of a charge."""
 
 from __future__ import annotations
 
@@ -6,37 +6,30 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from discreet.errors import LedgerDamagedError
-from discreet.ledger.budget_terms import NOTHING, Sums
-from discreet.ledger.chain import START, Anchor, link
+from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
+from discreet.ledger.chain import START, UNREADABLE, Anchor, link
 
 RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
 ANCHORED = ("", "", "anchor")
-"""Data set, analyst and key of the request that says that a ledger has an anchor file: no
-data set has this name.
-"""
+"""The request that says that a ledger has an anchor file: no data set has this name."""
 Key = tuple[str, str, str]
 """Data set, analyst and the name of a request."""
 
 
-class Scope(NamedTuple):
-    """The data set, analyst and window of a budget; empty text where it is not limited to one.
+# These are tuples, because every charge makes and compares many of them.
 
-    Every charge looks for it in mappings some twenty times, so it is a tuple.
-    """
+
+class Scope(NamedTuple):
+    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
 
     dataset: str
     analyst: str = ""
     window: str = ""
 
     def __str__(self) -> str:
-        analyst, window = (
-            f" for {self.analyst!r}" if self.analyst else "",
-            f" in {self.window!r}" if self.window else "",
-        )
+        analyst = f" for {self.analyst!r}" if self.analyst else ""
+        window = f" in {self.window!r}" if self.window else ""
         return f"{self.dataset!r}{analyst}{window}"
-
-
-# These are tuples, which are made in half the time: each charge makes some of them.
 
 
 class Balance(NamedTuple):
@@ -51,7 +44,7 @@ class Balance(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What became of a request: a row of its table.
+    """What became of a request.
 
     attempt: how often its key was paid for before, because an answer was lost.
     """
@@ -71,8 +64,18 @@ class Request(NamedTuple):
         return self.dataset, self.analyst, self.key
 
 
+def terms_of(scope: Scope, balance: Balance) -> Terms:
+    """The terms of a budget; what was never written there is damage."""
+    try:
+        return read_terms(balance.terms)
+    except UNREADABLE:
+        raise LedgerDamagedError(
+            f"The budget of {scope} must be as it was written. Got something else."
+        ) from None
+
+
 def read_balance(scope: Scope, terms: str, *rest: str) -> Balance:
-    """A row of `budgets`; what was never written there is damage."""
+    """The budget in a row of its table; what was never written there is damage."""
     names = (scope.dataset, scope.analyst, scope.window, terms, rest[-1])
     if not all(isinstance(text, str) for text in names):
         raise LedgerDamagedError(
@@ -86,7 +89,7 @@ def read_balance(scope: Scope, terms: str, *rest: str) -> Balance:
         ) from None
 
 
-Found = list[tuple[Any, ...]]
+Rows = list[tuple[Any, ...]]
 Statement = tuple[str, Sequence[Any]]
 """A statement with ? for each value, and the values."""
 
@@ -94,23 +97,23 @@ Statement = tuple[str, Sequence[Any]]
 class Tables(Protocol):
     """A database within one transaction."""
 
-    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Rows]:
         """The rows for each question, in one round trip."""
 
-    def write(self, statement: str, values: Found) -> None:
+    def write(self, statement: str, values: Rows) -> None:
         """Run a statement once for each row of values."""
 
 
-Wanted = tuple[Statement, Callable[[Found], None]]
-"""A question, and what keeps its answer."""
+Question = tuple[Statement, Callable[[Rows], None]]
+"""What is asked, and what keeps the answer."""
 
 
 class Memory(NamedTuple):
-    """What a transaction that was committed knew in the end: where the chain ended,
-    budgets, which data sets have analysts, and requests that were not answered yet.
+    """What a committed transaction knew at its end: where the chain ended, budgets, which data
+    sets have analysts, and requests that were not answered yet.
 
-    It is true as long as the chain ends there, because every change comes with an
-    entry. It is handed over to one later transaction, which changes it.
+    It is true as long as the chain ends there, because every change comes with an entry. One
+    later transaction takes it over, and changes it.
     """
 
     head: Anchor
@@ -119,36 +122,20 @@ class Memory(NamedTuple):
     requests: dict[Key, Request | None]
 
     def copy(self) -> Memory:
-        """Copy the state for a transaction that may be rolled back."""
+        """A copy, for a transaction that may come to nothing."""
         return Memory(self.head, dict(self.balances), dict(self.analysts), dict(self.requests))
 
 
-class Rows:
-    """The tables within one transaction.
+class Transaction:
+    """The tables within one transaction, which many operations may share.
 
-    Many operations may share it, so what they need is looked up for all of them at once
-    (`look_up`), and what they change is kept here until `flush` writes it: a round trip
-    to a server for each statement would take longer than the commit.
+    What they need is looked up at once (`look_up`), and what they change is kept here until
+    `flush` writes it: a round trip to a server for each statement would take longer than the
+    commit.
     """
 
-    __slots__ = (
-        "_absent",
-        "_analysts",
-        "_balances",
-        "_changed",
-        "_ended",
-        "_entries",
-        "_head",
-        "_keys",
-        "_new",
-        "_tables",
-        "_touched",
-    )
-
     def __init__(self, tables: Tables, memory: Memory | None = None) -> None:
-        """
-        memory: of an earlier transaction, if the chain still ends where it ended then.
-        """
+        """Begin with the memory of an earlier one, if the chain still ends where it ended then."""
         self._tables = tables
         self._head: Anchor | None
         self._head, self._balances, self._analysts, self._keys = memory or (None, {}, {}, {})
@@ -162,10 +149,8 @@ class Rows:
         self._ended: list[tuple[Any, ...]] = []
 
     def look_up(self, keys: Sequence[Key], scopes: Collection[Scope]) -> None:
-        """Find out at once, before anything is changed, where the chain ends and about
-        many keys and budgets.
-        """
-        self._find(
+        """Read at once, before any change, the end of the chain and many keys and budgets."""
+        self._ask_all(
             *([self._about_head()] if self._head is None else []),
             *self._about_keys([place for place in keys if place not in self._keys]),
             *(self._about_balance(scope) for scope in scopes if scope not in self._balances),
@@ -173,8 +158,8 @@ class Rows:
         )
 
     def presume_new(self, keys: Sequence[Key]) -> None:
-        """Take the keys that are not remembered for new. Where one is not, nothing can be
-        written: they are unique in their table.
+        """Take keys that are not remembered for new. If one is not, nothing can be written:
+        they are unique in their table.
         """
         for place in keys:
             self._keys.setdefault(place, None)
@@ -205,8 +190,7 @@ class Rows:
     def head(self) -> Anchor:
         """The last point of the chain."""
         if self._head is None:
-            self._find(self._about_head())
-        # it was looked up
+            self._ask_all(self._about_head())
         assert self._head is not None
         return self._head
 
@@ -222,11 +206,11 @@ class Rows:
 
     def entry(self, number: int) -> tuple[Any, ...] | None:
         """Text and hash of one entry."""
-        found = self._ask("select body, hash from discreet_entries where number = ?", number)
-        return found[0] if found else None
+        rows = self._ask("select body, hash from discreet_entries where number = ?", number)
+        return rows[0] if rows else None
 
     def numbers_of(self, bodies: Sequence[str]) -> dict[str, int]:
-        """The numbers of those entries that are there, by their text: a look at all of them."""
+        """The numbers of those entries that exist, by their text. It reads the whole chain."""
         return {
             body: number
             for some in _in_lots(bodies)
@@ -235,20 +219,20 @@ class Rows:
             )
         }
 
-    def latest(self, before: int, limit: int) -> Found:
+    def latest(self, before: int, limit: int) -> Rows:
         """Number, text, hash and the hash before it, of the latest entries, newest first."""
         return self._ask(f"{_LATEST} where e.number < ? {_NEWEST_FIRST}", before, limit)
 
     def latest_charges(
         self, dataset: str | None, analyst: str | None, before: int, limit: int, kept: bool
-    ) -> Found:
-        """The latest entries of charges, each with its row.
+    ) -> Rows:
+        """The latest charges: their entries as `latest` gives them, and then the row of each.
 
         kept: only those whose answer was kept.
         """
         conditions: dict[str, Any] = {"c.number < ?": before}
-        # computed, so that they are found in the order of their numbers, a page at a time, and not
-        # all of them by their keys
+        # Names are computed, so that the database reads a page in the order of numbers, and not
+        # all charges by their keys.
         if dataset is not None:
             conditions["c.dataset || '' = ?"] = dataset
         if analyst is not None:
@@ -263,16 +247,14 @@ class Rows:
     def balance(self, scope: Scope) -> Balance | None:
         """A budget, if it was opened."""
         if scope not in self._balances:
-            self._find(self._about_balance(scope))
-        found = self._balances[scope]
-        if found is None:
+            self._ask_all(self._about_balance(scope))
+        balance = self._balances[scope]
+        if balance is None:
             self._require_new(scope)
-        return found
+        return balance
 
     def _require_new(self, scope: Scope) -> None:
-        """Look for a budget again without the index: one that is damaged would give a
-        spent one back.
-        """
+        """Look for a budget again without the index: a damaged one would give it back unspent."""
         if scope not in self._absent:
             if self._ask(_SCAN, scope.dataset, scope.analyst, scope.window):
                 raise LedgerDamagedError(
@@ -291,7 +273,7 @@ class Rows:
     def has_analysts(self, dataset: str) -> bool:
         """True if analysts have budgets of their own on a data set."""
         if dataset not in self._analysts:
-            self._find(self._about_analysts(dataset))
+            self._ask_all(self._about_analysts(dataset))
         return self._analysts[dataset]
 
     def check(self) -> None:
@@ -307,9 +289,9 @@ class Rows:
     # --- requests
 
     def request(self, place: Key) -> Request | None:
-        """What became of a key, the last time that it was paid for."""
+        """What became of a key the last time that it was paid for."""
         if place not in self._keys:
-            self._find(*self._about_keys([place]))
+            self._ask_all(*self._about_keys([place]))
         return self._keys[place]
 
     def requests(self) -> dict[int, Request]:
@@ -366,26 +348,26 @@ class Rows:
         self._changed, self._new = set(balances), requests
         self.flush()
 
-    def _ask(self, statement: str, *values: Any) -> Found:
+    def _ask(self, statement: str, *values: Any) -> Rows:
         return self._tables.ask([(statement, values)])[0]
 
-    def _find(self, *wanted: Wanted) -> None:
-        """Ask everything at once, and keep what was found."""
-        if not wanted:
+    def _ask_all(self, *questions: Question) -> None:
+        """Ask everything at once, and keep the answers."""
+        if not questions:
             return
-        answers = self._tables.ask([question for question, _ in wanted])
-        for (_, keep), found in zip(wanted, answers, strict=True):
-            keep(found)
+        answers = self._tables.ask([statement for statement, _ in questions])
+        for (_, keep), rows in zip(questions, answers, strict=True):
+            keep(rows)
 
-    def _about_head(self) -> Wanted:
-        def keep(found: Found) -> None:
-            self._head = Anchor(*found[0]) if found else START
+    def _about_head(self) -> Question:
+        def keep(rows: Rows) -> None:
+            self._head = Anchor(*rows[0]) if rows else START
 
         return ("select number, hash from discreet_entries order by number desc limit 1", ()), keep
 
-    def _about_keys(self, keys: Sequence[Key]) -> Iterator[Wanted]:
-        def keep(found: Found) -> None:
-            for request in sorted((Request(*row) for row in found), key=lambda one: one.attempt):
+    def _about_keys(self, keys: Sequence[Key]) -> Iterator[Question]:
+        def keep(rows: Rows) -> None:
+            for request in sorted((Request(*row) for row in rows), key=lambda one: one.attempt):
                 self._keys[request.place] = request
 
         self._keys.update(dict.fromkeys(keys))
@@ -397,25 +379,22 @@ class Rows:
                 where = f"where dataset = ? and analyst = ? and request_key in ({_marks(some)})"
                 yield (f"{_REQUESTS} {where}", [*owner, *some]), keep
 
-    def _about_balance(self, scope: Scope) -> Wanted:
-        def keep(found: Found) -> None:
-            self._balances[scope] = read_balance(scope, *found[0][3:]) if found else None
+    def _about_balance(self, scope: Scope) -> Question:
+        def keep(rows: Rows) -> None:
+            self._balances[scope] = read_balance(scope, *rows[0][3:]) if rows else None
 
         where = "where dataset = ? and analyst = ? and slot = ?"
         return (f"{_BALANCES} {where}", (scope.dataset, scope.analyst, scope.window)), keep
 
-    def _about_analysts(self, dataset: str) -> Wanted:
-        def keep(found: Found) -> None:
-            self._analysts[dataset] = bool(found)
+    def _about_analysts(self, dataset: str) -> Question:
+        def keep(rows: Rows) -> None:
+            self._analysts[dataset] = bool(rows)
 
-        return (
-            "select 1 from discreet_budgets where dataset = ? and analyst <> ? limit 1",
-            (dataset, ""),
-        ), keep
+        statement = "select 1 from discreet_budgets where dataset = ? and analyst <> ? limit 1"
+        return (statement, (dataset, "")), keep
 
     def _row(self, scope: Scope) -> tuple[Any, ...]:
         balance = self._balances[scope]
-        # budgets are never taken away
         assert balance is not None
         return *scope, balance.terms, *balance.spent.to_texts(), balance.closed
 
@@ -439,7 +418,7 @@ _LATEST_CHARGES = (
     "left join discreet_entries p on p.number = c.number - 1"
 )
 _NEWEST_FIRST = "order by 1 desc limit ?"
-# No index is for what is computed first, and none has the terms in it: the table itself is read.
+# Computed names are in no index: the table itself is read.
 _SCAN = (
     "select terms from discreet_budgets where dataset || '' = ? and analyst || '' = ? and slot || "
     "'' = ? limit 1"
@@ -454,15 +433,14 @@ _PUT_BALANCE = (
     "terms = excluded.terms, epsilon_spent = excluded.epsilon_spent, squares_spent = "
     "excluded.squares_spent, delta_spent = excluded.delta_spent, closed = excluded.closed"
 )
-# values in one statement
 _LOT = 128
-# Budgets and requests that are remembered: those that nobody ever settles must not fill the
-# memory.
+"""Values in one statement."""
 _MOST_REMEMBERED = 1024
+"""Budgets and requests: those that nobody ever settles must not fill the memory."""
 
 
 def _in_lots(values: Sequence[Any]) -> Iterator[list[Any]]:
-    """Some at a time; the last is repeated until there are 1, 2, 4, 8 ..., so that few
+    """Some at a time; the last one is repeated until there are 1, 2, 4, 8 ..., so that only a few
     statements have to be prepared.
     """
     for start in range(0, len(values), _LOT):

@@ -110,8 +110,17 @@ def _is_unusual(before: str, sign: str) -> bool:
     return not sign.isascii() and kind[0] not in "LM"
 
 
+def read_place(dataset: str, analyst: str | None, key: str, owner: str) -> tuple[str, str, str]:
+    """The names of a request that is there already."""
+    return (
+        read_known_name(dataset, "dataset", owner),
+        read_optional_known_name(analyst, "analyst", owner),
+        read_known_name(key, "key", owner),
+    )
+
+
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
-    """Read a name, or return empty text for None."""
+    """A name that can be new, or empty text for None."""
     return "" if value is None else read_name(value, name, owner)
 
 
@@ -131,12 +140,8 @@ def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -
     else:
         raise ParameterTypeError("window", "a name or a list of names", window, owner=owner)
     if bool(names) != needed:
-        rule = (
-            "given for a data set with windows"
-            if needed
-            else "left out for a data set without windows"
-        )
-        raise ParameterError("window", rule, window, owner=owner)
+        rule = "given for a data set with" if needed else "left out for a data set without"
+        raise ParameterError("window", f"{rule} windows", window, owner=owner)
     return names
 
 
@@ -150,11 +155,13 @@ def read_page(before: int | None, limit: int, owner: str) -> tuple[int, int]:
     return _LARGEST_NUMBER if before is None else before, limit
 
 
-def read_patience(wait: float, owner: str) -> float:
-    """How many seconds to wait for an answer that another process computes."""
-    if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait <= 3600:
-        raise ParameterError("wait", "a number of seconds, from 0 to 3600", wait, owner=owner)
-    return wait
+def read_seconds(value: float, name: str, owner: str, *, may_be_zero: bool = True) -> float:
+    """How long to wait for others, or for an answer that another process computes."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 3600 or not (value or may_be_zero):
+        least = "from 0 to" if may_be_zero else "above 0 and at most"
+        raise ParameterError(name, f"a number of seconds, {least} 3600", value, owner=owner)
+    return value
 
 
 def read_reason(reason: str, owner: str) -> str:
@@ -200,14 +207,8 @@ def _is_flat(value: Any) -> bool:
     """True if it is nested no deeper than allowed."""
     level = [value]
     for _ in range(_DEEPEST):
-        if not level:
-            break
-        nested = [part for part in level if isinstance(part, (dict, list))]
-        level = [
-            inner
-            for part in nested
-            for inner in (part.values() if isinstance(part, dict) else part)
-        ]
+        nested = [list(part.values()) if isinstance(part, dict) else part for part in level]
+        level = [each for part in nested if isinstance(part, list) for each in part]
     return not level
 
 

@@ -85,7 +85,7 @@ class PacedLedger(Ledger):
     def __init__(self, url: str, *, anchor_file: str | None = None) -> None:
         super().__init__(url, anchor_file=anchor_file)
         if anchor_file is None:
-            with closing_after_failure(self._store), self._reading() as rows:
+            with closing_after_failure(self._store.close), self._reading() as rows:
                 self._require_no_anchor_file(rows)
 
     @contextmanager
@@ -136,8 +136,7 @@ class PacedLedger(Ledger):
 
     def left_behind(self, dataset: str, analyst: str, key: str) -> Charge | None:
         """The charge that a process which is gone has made under this key, or None."""
-        # The process may have posted a charge that still waits for a writer: writing this
-        # note carries it out.
+        # A server may still be committing what the process sent last: this note comes after it.
         self.note({"interrupted": key}, dataset=dataset)
         with self._reading() as rows:
             known = rows.request((dataset, analyst, key))

@@ -432,11 +432,11 @@ class _PostgresConnection:
 
     def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         # A server that was restarted has ended all sessions: that is no reason to fail.
-        with self._connection.hold() as connection:
+        with self._connection.use() as connection:
             lost = connection.is_lost
         if lost:
             self._connection.drop()
-        with self._connection.hold() as connection:
+        with self._connection.use() as connection:
             return connection.one(statement, *values)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from discreet import Ledger, LedgerError, ParameterError, PureDP
 from discreet.errors import ParameterTypeError
-from discreet.ledger.address import read_address, shown
+from discreet.ledger.address import read_address, without_secrets
 from discreet.ledger.postgresql_connection import network_options
 
 SECRET = "s3cr3t"
@@ -171,7 +171,7 @@ class TestServers:
         ],
     )
     def test_a_url_is_shown_without_its_secrets(self, url, text):
-        assert shown(url) == text
+        assert without_secrets(url) == text
 
     @pytest.mark.parametrize(
         "url",

@@ -11,7 +11,7 @@ from tiers import first
 from discreet import Ledger, PureDP
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.audit import verify
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import Transaction
 
 ASK = {"what": "mode"}
 
@@ -55,7 +55,7 @@ def test_pages_that_no_row_is_on_are_looked_at(ledger, tmp_path):
         again.verify()
 
 
-class Forgetful(Rows):
+class Forgetful(Transaction):
     """Tables of which the indexes miss something."""
 
     __slots__ = ("missing",)

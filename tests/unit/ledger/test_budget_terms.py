@@ -19,8 +19,7 @@ from discreet.ledger.budget_terms import (
     agree,
     grow,
     keep_coins,
-    price,
-    read_said,
+    read_new_terms,
     read_terms,
 )
 from discreet.ledger.subject import Subject
@@ -37,13 +36,13 @@ LARGE = PureDP(10**6)
 
 
 def terms_of(budget, **options):
-    return agree(read_said(budget, False, Subject(), "test", **options))
+    return agree(read_new_terms(budget, False, Subject(), "test", **options))
 
 
 @given(positive)
 def test_rounding_never_gives_privacy_away(epsilon):
     for terms in (terms_of(LARGE), terms_of(ZCDP(Fraction(epsilon)))):
-        charged = terms.spending(price(terms, Cost(PureDP(epsilon)), "test"))
+        charged = terms.spending(terms.price(Cost(PureDP(epsilon)), "test"))
         exact = terms.rule.spending(Cost(PureDP(epsilon)))
         assert 0 <= charged.epsilon - exact.epsilon < Fraction(1, UNITS)
         assert 0 <= charged.squares - exact.squares < Fraction(1, UNITS)
@@ -54,7 +53,7 @@ def test_rounding_never_gives_privacy_away(epsilon):
 def test_what_fits_in_units_fits_in_truth(charges, budget):
     terms, spent = terms_of(PureDP(budget)), NOTHING
     for epsilon in charges:
-        charge = price(terms, Cost(PureDP(epsilon)), "test")
+        charge = terms.price(Cost(PureDP(epsilon)), "test")
         spent = terms.after(spent, charge, PureDP(epsilon)) or spent
     assert terms.spending(spent).epsilon is None or terms.spending(spent).epsilon <= budget
 

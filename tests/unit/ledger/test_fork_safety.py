@@ -39,7 +39,7 @@ def in_a_child(check):
 
 
 def held(one):
-    with one.hold() as thing:
+    with one.use() as thing:
         return thing
 
 
@@ -61,7 +61,7 @@ def test_threads_take_turns():
 
     def use():
         for _ in range(200):
-            with one.hold():
+            with one.use():
                 inside.append(1)
                 most.append(len(inside))
                 inside.pop()
@@ -80,7 +80,7 @@ def test_closing_waits_for_who_uses_it():
     inside, order = threading.Event(), []
 
     def use():
-        with one.hold():
+        with one.use():
             inside.set()
             threading.Event().wait(0.2)
             order.append(list(things.closed))
@@ -109,7 +109,7 @@ def test_a_fork_waits_for_a_thread_that_uses_it():
     inside, order = threading.Event(), []
 
     def use():
-        with one.hold():
+        with one.use():
             inside.set()
             threading.Event().wait(0.2)
             order.append("used")
@@ -124,7 +124,7 @@ def test_a_fork_waits_for_a_thread_that_uses_it():
 def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
     things = Things()
     one = ReopenAfterFork(things.make, things.closed.append)
-    with one.hold() as first:
+    with one.use() as first:
         assert in_a_child(lambda: things.closed == [] and held(one) is not first) == 0
         assert held(one) is first
     assert things.closed == []
@@ -133,7 +133,7 @@ def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
 def test_a_child_that_was_forked_by_its_user_is_a_process_like_any_other():
     things = Things()
     one = ReopenAfterFork(things.make, things.closed.append)
-    with one.hold():
+    with one.use():
         child = os.fork()
     if not child:
         signal.alarm(10)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.postgresql_connection import _qualified
-from discreet.ledger.postgresql_pipeline import Pipeline, _written, rows
+from discreet.ledger.postgresql_connection import Pipeline, _qualified, _written, rows
 
 psycopg = pytest.importorskip("psycopg")
 

@@ -14,13 +14,19 @@ from discreet import (
     PureDP,
 )
 from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
-from discreet.ledger.budget_terms import UNITS, Sums, agree, read_said
+from discreet.ledger.budget_terms import UNITS, Sums, agree, read_new_terms
 from discreet.ledger.operations import Outcome, Reserve
-from discreet.ledger.refusals import closed, lost, refusal, running, unexpected
+from discreet.ledger.refusals import (
+    closed_error,
+    lost_error,
+    refusal_error,
+    running_error,
+    unexpected_error,
+)
 from discreet.ledger.subject import Subject
 from discreet.ledger.transaction import Scope
 
-TERMS = agree(read_said(ApproxDP(1, 1e-6), False, Subject(), "test"))
+TERMS = agree(read_new_terms(ApproxDP(1, 1e-6), False, Subject(), "test"))
 
 
 def operation(analyst=""):
@@ -42,7 +48,7 @@ def operation(analyst=""):
 
 
 def refuse(asker="", **outcome):
-    return refusal(Outcome(**outcome), operation(asker), "Ledger.reserve")
+    return refusal_error(Outcome(**outcome), operation(asker), "Ledger.reserve")
 
 
 def exceeded(asker, owner, spent):
@@ -90,22 +96,22 @@ def test_a_reused_key_is_named():
     [("reserved", "because it failed or its process ended"), ("settled", "was not kept")],
 )
 def test_a_lost_request_says_what_became_of_it(state, words):
-    error = lost("req-1", state)
+    error = lost_error("req-1", state)
     assert isinstance(error, ReservationLostError)
     assert words in str(error)
     assert "again=True" in str(error)
 
 
 def test_a_running_request_is_asked_for_later():
-    error = running("req-1", 0.5)
+    error = running_error("req-1", 0.5)
     assert isinstance(error, ReservationRunningError)
     assert "'req-1' was charged and is still running after 0.5 seconds" in str(error)
 
 
 def test_a_closed_budget_is_named():
-    error = unexpected(Outcome(refused="closed", analyst="ada"), operation(), "Ledger.open")
+    error = unexpected_error(Outcome(refused="closed", analyst="ada"), operation(), "Ledger.open")
     assert isinstance(error, BudgetClosedError)
-    assert str(error) == str(closed(Scope("survey", "ada")))
+    assert str(error) == str(closed_error(Scope("survey", "ada")))
 
 
 @pytest.mark.parametrize("why", ["no analyst", "unknown analyst"])
@@ -118,11 +124,11 @@ def test_an_analyst_is_a_parameter(why):
 @pytest.mark.parametrize("why", ["unknown data set", "no charge", "not reserved"])
 def test_everything_else_is_an_error_too(why):
     assert type(refuse(refused=why)) is LedgerError
-    told = unexpected(Outcome(refused=why), operation(), "Ledger.open")
+    told = unexpected_error(Outcome(refused=why), operation(), "Ledger.open")
     assert str(told) == f"The ledger refuses Ledger.open: {why}."
 
 
 def test_what_is_charged_is_what_was_asked_for():
     assert operation().amount(TERMS) == Sums(UNITS // 10, 100, 0)
-    pure = agree(read_said(PureDP(1), False, Subject(), "test"))
+    pure = agree(read_new_terms(PureDP(1), False, Subject(), "test"))
     assert operation().amount(pure) is None

@@ -15,7 +15,7 @@ import pytest
 
 from discreet import Ledger, PureDP, Release
 from discreet.ledger import sqlite_processes
-from discreet.ledger.sqlite_processes import Holders, queue_in, syncs_in
+from discreet.ledger.sqlite_processes import Holders, Queue, SharedSync
 
 LOG = (7, 42)
 AGES = 10**6
@@ -23,7 +23,7 @@ AGES = 10**6
 
 @pytest.fixture
 def queues(tmp_path):
-    made = [queue_in(tmp_path) for _ in range(3)]
+    made = [Queue(tmp_path) for _ in range(3)]
     yield made
     for queue in made:
         queue.close()
@@ -49,7 +49,7 @@ class TestQueue:
     def test_who_has_waited_long_comes_first_in_order(self, tmp_path, monkeypatch):
         """The others stand back, as long as one of them waits."""
         monkeypatch.setattr(sqlite_processes, "_LONG", 0.0)
-        made, came, waiting = [queue_in(tmp_path) for _ in range(6)], [], []
+        made, came, waiting = [Queue(tmp_path) for _ in range(6)], [], []
         assert made[0].enter(10)
 
         def wait(number):
@@ -157,7 +157,7 @@ class TestQueue:
 class TestSharedSync:
     @pytest.fixture
     def syncs(self, tmp_path):
-        made = [syncs_in(tmp_path, LOG) for _ in range(3)]
+        made = [SharedSync(tmp_path, LOG) for _ in range(3)]
         yield made
         for one in made:
             one.close()
@@ -212,7 +212,7 @@ class TestSharedSync:
             assert self.during(mine, other, monkeypatch, ends) == []
 
     def test_a_sync_of_another_log_does_not_count(self, syncs, tmp_path):
-        elsewhere, made = syncs_in(tmp_path, (7, 43)), []
+        elsewhere, made = SharedSync(tmp_path, (7, 43)), []
         with self.numbers(elsewhere) as numbers:
             numbers[0] = numbers[1] = 10
         syncs[0].sync(lambda: made.append("sync"))
@@ -261,8 +261,8 @@ class TestSharedSync:
 class TestHolders:
     def test_who_is_there_is_alive_until_it_is_closed(self, tmp_path):
         mine, other = Holders(tmp_path), Holders(tmp_path)
-        name = mine.mine()
-        assert name == mine.mine() != other.mine()
+        name = mine.own_name()
+        assert name == mine.own_name() != other.own_name()
         assert other.is_alive(name)
         mine.close()
         assert not other.is_alive(name)
@@ -280,7 +280,7 @@ class TestHolders:
         waiting, go = os.pipe()
         child = os.fork()
         if not child:
-            os.write(telling, Holders(tmp_path).mine().encode())
+            os.write(telling, Holders(tmp_path).own_name().encode())
             os.read(waiting, 1)
             os._exit(0)
         name = os.read(told, 100).decode()
@@ -297,9 +297,9 @@ class TestHolders:
         for name in ("turn", "syncs-1-2", "1-2.post", "a" * 32 + ".holder"):
             (tmp_path / name).touch()
         monkeypatch.setattr(time, "time", lambda: AGES**2)
-        expected = {"turn", other.mine() + ".holder"}
+        expected = {"turn", other.own_name() + ".holder"}
         mine = Holders(tmp_path)
-        expected.add(mine.mine() + ".holder")
+        expected.add(mine.own_name() + ".holder")
         assert {file.name for file in tmp_path.iterdir()} == expected
         mine.close()
         other.close()

@@ -12,12 +12,14 @@ import threading
 import time
 import weakref
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
 from discreet import Ledger, LedgerError, PureDP
 from discreet.errors import LedgerDamagedError
 from discreet.ledger import group_commit
+from discreet.ledger.fork_safety import ForkLocal
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 from discreet.ledger.operations import Note
 
@@ -58,7 +60,7 @@ def first_and_others(store, how_many):
     first = Client(threads, 0)
     assert store.inside.wait(200)
     others = [Client(threads, number) for number in range(1, how_many + 1)]
-    while len(threads._line.here().queue) < how_many:
+    while len(threads.queue) < how_many:
         pass
     store.go.set()
     # one patience for all of them: whoever is forgotten waits for ever
@@ -90,7 +92,7 @@ def test_a_newcomer_who_leads_is_not_carried_out_once_more():
     store.go.set()
     threads = Threads(store.carry_out)
     waiting = [group_commit._Waiting({"ticket": number}) for number in range(MOST_AT_ONCE)]
-    threads._line.here().queue.extend(waiting)
+    threads.queue.extend(waiting)
     assert threads.carry_out({"ticket": "newcomer"}) == {"number": "newcomer"}
     assert threads.carry_out({"ticket": "next"}) == {"number": "next"}
     carried_out = [ticket for batch in store.batches for ticket in batch]
@@ -115,7 +117,7 @@ def test_each_thread_gets_an_error_of_its_own():
         raise LedgerError("Away.")
 
     others = [Client(threads, number) for number in (1, 2)]
-    while len(threads._line.here().queue) < 2:
+    while len(threads.queue) < 2:
         pass
     threads._carry_out = fail
     store.go.set()
@@ -152,7 +154,7 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     clients = [Client(threads, 0)]
     inside.wait(200)
     clients += [Client(threads, number) for number in (1, 2, 3)]
-    while len(threads._line.here().queue) < 3:
+    while len(threads.queue) < 3:
         pass
     go.set()
     for client in clients:
@@ -169,7 +171,8 @@ def test_what_an_interrupted_leader_has_written_is_not_written_again(tmp_path, k
     """
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
         ledger.open("survey", budget=PureDP(1))
-        line, true = ledger._threads._line.here(), ledger._threads._carry_out
+        line = ledger._threads.get()
+        true = line._carry_out
         interrupted, numbers = [], []
 
         def carry_out(operations, again):
@@ -187,7 +190,7 @@ def test_what_an_interrupted_leader_has_written_is_not_written_again(tmp_path, k
                     charged = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
                     numbers.append(charged.number)
 
-        ledger._threads._carry_out = carry_out
+        ledger._threads.get()._carry_out = carry_out
         threads = [threading.Thread(target=ask) for _ in range(3)]
         with line.leads:
             for thread in threads:
@@ -207,7 +210,7 @@ def test_a_charge_that_a_child_has_carried_out_is_its_parents(tmp_path):
     """A child that was forked in between may be the first: its parent gets the same charge."""
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
         ledger.open("survey", budget=PureDP(1))
-        true = ledger._threads._carry_out
+        true = ledger._threads.get()._carry_out
 
         def carry_out(operations, again):
             first = true(operations, again)
@@ -215,7 +218,7 @@ def test_a_charge_that_a_child_has_carried_out_is_its_parents(tmp_path):
             assert found == first
             return found
 
-        ledger._threads._carry_out = carry_out
+        ledger._threads.get()._carry_out = carry_out
         reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
         assert reservation.number == ledger.history()[0].number
         assert ledger.spent("survey") == Fraction(1, 10)
@@ -260,7 +263,7 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
     first = Client(threads, 0)
     assert inside.wait(200)
     others = [Client(threads, number) for number in range(1, MOST_AT_ONCE + 2)]
-    queue = threads._line.here().queue
+    queue = threads.queue
     while len(queue) < MOST_AT_ONCE + 1:
         pass
     # the one that is left over came second
@@ -300,7 +303,7 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
         def __exit__(self, *_):
             self.lock.release()
 
-    threads._line.here().leads = Interrupted()
+    threads.leads = Interrupted()
     for ticket in (0, 2):
         client = Client(threads, ticket)
         client.join(200)
@@ -313,13 +316,13 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_waits_for_nobody_of_its_parent():
     store = Store()
-    threads = Threads(store.carry_out)
-    first = Client(threads, 0)
+    threads = ForkLocal(partial(Threads, store.carry_out))
+    first = Client(threads.get(), 0)
     store.inside.wait(200)
     child = os.fork()
     if not child:
         signal.alarm(10)  # to wait for ever is a failure too
-        os._exit(0 if threads.carry_out({"ticket": 1}) == {"number": 1} else 1)
+        os._exit(0 if threads.get().carry_out({"ticket": 1}) == {"number": 1} else 1)
     store.go.set()
     first.join(200)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -12,7 +12,7 @@ import pytest
 from discreet import BudgetExceededError, Ledger, PureDP
 from discreet.ledger import transaction
 from discreet.ledger.schema import DEFINITIONS
-from discreet.ledger.transaction import Balance, Rows, Scope
+from discreet.ledger.transaction import Balance, Scope, Transaction
 
 BOUND = transaction._MOST_REMEMBERED
 ASKED = {1: 1, 2: 2, 3: 4, 64: 64, 65: 128, 128: 128, 300: 128 + 128 + 64}
@@ -55,7 +55,7 @@ def tables():
 
 @pytest.mark.parametrize("how_many", ASKED)
 def test_everything_is_asked_at_once_and_found(tables, how_many):
-    rows = Rows(tables)
+    rows = Transaction(tables)
     keys = [(f"d{number % 2}", "", f"k{number % 250}") for number in range(how_many)]
     rows.look_up(keys, {Scope("d0"), Scope("d1", "ada", "may")})
     for dataset, analyst, key in keys:
@@ -74,7 +74,7 @@ def test_everything_is_asked_at_once_and_found(tables, how_many):
 def test_no_table_is_read_as_a_whole(tables, how_many):
     """Else each charge would take longer the more there were before."""
     keys = [(f"d{number % 2}", "", f"k{number}") for number in range(how_many)]
-    Rows(tables).look_up(keys, {Scope("d0"), Scope("d1", "ada", "may")})
+    Transaction(tables).look_up(keys, {Scope("d0"), Scope("d1", "ada", "may")})
     steps = [step for _, step in tables.plans() if step.startswith(("SCAN", "SEARCH"))]
     assert steps
     # the end of the chain is the first row of a scan in its order
@@ -89,7 +89,7 @@ def test_entries_are_found_by_their_texts(tables, how_many):
     """In few statements that differ, so that a database can keep them prepared."""
     texts = [f"t{number}" for number in range(1, how_many)] + ["unknown"]
     expected = {f"t{number}": number for number in range(1, how_many)}
-    assert Rows(tables).numbers_of(texts) == expected
+    assert Transaction(tables).numbers_of(texts) == expected
     asked = [values for batch in tables.batches for _, values in batch]
     assert sum(map(len, asked)) == ASKED[how_many]
     assert all(len(values).bit_count() == 1 for values in asked)
@@ -97,11 +97,11 @@ def test_entries_are_found_by_their_texts(tables, how_many):
 
 class TestMemory:
     def test_what_was_known_is_not_asked_again(self, tables):
-        rows = Rows(tables)
+        rows = Transaction(tables)
         rows.look_up([("d0", "", "k1")], {Scope("d0")})
         rows.put_balance(Scope("d0"), Balance("terms"))
         tables.batches.clear()
-        later = Rows(tables, rows.memory())
+        later = Transaction(tables, rows.memory())
         later.look_up([("d0", "", "k1")], {Scope("d0")})
         assert tables.batches == []
         assert later.balance(Scope("d0")) == Balance("terms")
@@ -109,21 +109,21 @@ class TestMemory:
         assert later.head() == rows.head()
 
     def test_answers_and_keys_that_are_not_there_are_forgotten(self, tables):
-        rows = Rows(tables)
+        rows = Transaction(tables)
         kept, ended, absent = ("d0", "", "k1"), ("d0", "", "k2"), ("d0", "", "unknown")
         rows.look_up([kept, ended, absent], ())
         assert rows.end(ended, 2, "settled", "a long answer")
         assert list(rows.memory().requests) == [kept]
 
     def test_what_was_ended_later_is_forgotten_too(self, tables):
-        first = Rows(tables)
+        first = Transaction(tables)
         first.look_up([("d0", "", "k2")], ())
-        later = Rows(tables, first.memory())
+        later = Transaction(tables, first.memory())
         assert later.end(("d0", "", "k2"), 2, "settled", "a long answer")
         assert later.memory().requests == {}
 
     def test_the_memory_has_an_end(self, tables):
-        rows = Rows(tables)
+        rows = Transaction(tables)
         rows.head()
         # a batch may bring many at once
         for number in range(3 * BOUND):

@@ -385,7 +385,7 @@ def test_an_older_ledger_goes_on(tmp_path):
         ask(VOTES, ledger)
         ledger.open("d", budget=PureDP(1))
         assert ledger.verify().entries == 3
-        with ledger._store._connection.hold() as connection:
+        with ledger._store._connection.use() as connection:
             assert connection.execute("pragma user_version").fetchone() == (4,)
 
 
