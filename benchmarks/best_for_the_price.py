@@ -28,7 +28,6 @@ from report import Table, environment
 from discreet import ZCDP, ApproxDP, Loss, PureDP
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.mechanisms import CorrelatedCounts, JointTopK, PeelingTopK
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest
 from discreet.mechanisms.count_noise import CountNoise, added_noise
 from discreet.mechanisms.counted_selection import CountedSelection
@@ -36,6 +35,7 @@ from discreet.mechanisms.grid import Cells, read_points
 from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.mechanisms.selection import make_mechanism
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits
 

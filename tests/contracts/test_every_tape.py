@@ -14,7 +14,7 @@ from tiers import also, only
 import discreet
 from discreet.exact.enclosures import at_precision
 from discreet.mechanisms import scores as reading
-from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, make_mechanism
 from discreet.samplers import columns, envelope, folded_envelope, laplace_max
 
 CUTOFF = {"exponential": 1e-8, "permute-and-flip": 3e-7}  # permute-and-flip has more tapes

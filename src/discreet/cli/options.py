@@ -408,7 +408,7 @@ class TypedMechanism:
         """The mechanism of this name with these parameters, or an error that names the
         option to change.
         """
-        from discreet.mechanisms.catalogue import MECHANISMS
+        from discreet.mechanisms.selection import MECHANISMS
 
         makers: dict[str, Callable[..., Mechanism]] = dict(MECHANISMS.items())
         if name not in makers:

@@ -281,7 +281,7 @@ def test_the_command_line_uses_public_names_only():
     import ast
     from pathlib import Path
 
-    allowed = {("discreet.mechanisms.catalogue", name) for name in ("MECHANISMS", "make_top_k")}
+    allowed = {("discreet.mechanisms.selection", name) for name in ("MECHANISMS", "make_top_k")}
     allowed |= {
         ("discreet.literals", "MECHANISM_NAMES"),
         ("discreet.literals", "QUANTILE_METHODS"),
