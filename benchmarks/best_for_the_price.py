@@ -30,7 +30,6 @@ from report import write as save
 from discreet import ZCDP, ApproxDP, Loss, PureDP
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.mechanisms import CorrelatedCounts, JointTopK, PeelingTopK
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest
 from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.counted_selection import CountedSelection
@@ -39,6 +38,7 @@ from discreet.mechanisms.grid import Cells, read_cells, read_points
 from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.loss import BoundedRange
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits

@@ -28,7 +28,7 @@ from top_k_plot import draw
 
 import discreet
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.catalogue import make_top_k
+from discreet.mechanisms.count_lists import make_top_k
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 
 ONE = "one selection"

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from report import Table, environment, number
 from top_k_plot import draw_errors
 
-from discreet.mechanisms.catalogue import make_top_k
-from discreet.mechanisms.count_lists import ListRequest
+from discreet.mechanisms.count_lists import ListRequest, make_top_k
 from discreet.mechanisms.histogram_top_k import HistogramTopK
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.testing import SeededBits

@@ -7,6 +7,9 @@ files that the page names, with a fresh walk.
 A draw decides by chance whether it has to look closer, so each call is made with several
 repeatable tapes of random bits, and what is counted is what any of them went through.
 Each call is made once before: loading modules and first-time work are no part of a walk.
+
+`python tests/walks.py NAME` makes one call for the first time in its process, as somebody with a
+debugger would, and prints the files as JSON. Loading modules is no part of that either.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import contextlib
 import functools
 import io
 import itertools
+import json
 import os
 import random
 import re
@@ -114,10 +118,73 @@ def walked(call: Callable[[], object], tapes: int = TAPES) -> Walk:
     return walk
 
 
-def walk_select() -> Walk:
+def walked_first(call: Callable[[], object]) -> Walk:
+    """What a call goes through that nobody made before in this process."""
+    walk = _FirstWalk()
+    with watching(walk):
+        call()
+    return walk
+
+
+class _FirstWalk(Walk):
+    """A walk that passes over what a module does while it is loaded."""
+
+    def enter(self, frame: FrameType) -> bool:
+        """Note a function, unless a module of discreet is being loaded."""
+        return not _is_loading(frame) and super().enter(frame)
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    while frame is not None:
+        file = _file_of(frame)
+        if file == "lazy.py" or (file is not None and frame.f_code.co_name == "<module>"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def select_votes() -> object:
     """`select` among a few candidates."""
     votes = {"terrier": 41, "husky": 38, "corgi": 12, "poodle": 3}
-    return walked(lambda: discreet.select(votes, epsilon=1, sensitivity=1, monotonic=True))
+    return discreet.select(votes, epsilon=1, sensitivity=1, monotonic=True)
+
+
+def walk_select() -> Walk:
+    """`select` among a few candidates."""
+    return walked(select_votes)
+
+
+def first_top_k() -> Walk:
+    """`Session.top_k` with candidates, on a CSV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reads.csv"
+        rows = (f"{reader},{('news', 'chess', 'opera')[reader % 3]}" for reader in range(300))
+        path.write_text("\n".join(["reader,article", *rows]))
+        person, budget = discreet.Person("reader"), discreet.PureDP(3)
+        with discreet.Session(path, unit=person, budget=budget) as session:
+            labels = ["news", "chess", "opera"]
+            return walked_first(lambda: session.top_k("article", k=2, candidates=labels, epsilon=1))
+
+
+def first_http() -> Walk:
+    """A question over HTTP, from the request to the reply, in a service without a network."""
+    from service.team import Team
+
+    walk = _FirstWalk()
+    # the thread of the event loop is watched, too, and it is there before the first request
+    with tempfile.TemporaryDirectory() as folder, watching(walk):
+        team = Team(Path(folder))
+        walk.files.clear()
+        team.ask()
+        team.service.close()
+    return walk
+
+
+FIRST = {
+    "select": lambda: walked_first(select_votes),
+    "top_k": first_top_k,
+    "http": first_http,
+}
 
 
 def _readers() -> discreet.Session:
@@ -211,7 +278,10 @@ def written(text: str, walks: dict[str, Walk]) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}{table(walks)}{found[2]}", text)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1:]:
+    with mock.patch.object(os, "urandom", random.Random(1).randbytes):
+        print(json.dumps(FIRST[sys.argv[1]]().files))
+elif __name__ == "__main__":
     found = all_walks()
     print(table(found))
     for name, walk in found.items():

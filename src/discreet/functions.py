@@ -16,12 +16,12 @@ from discreet.literals import (
     QuantileMethod,
     TopKMethod,
 )
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import make_counted
 from discreet.mechanisms.grid import read_cells, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
+from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import positive_delta
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release

@@ -24,12 +24,12 @@ from discreet.mechanisms.accuracy_planner import (
     budget_rule,
     plan_accuracy,
 )
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.histogram_top_k import NoisyList, NoisyUnknownList
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.prices import Price
+from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_epsilon

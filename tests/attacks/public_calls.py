@@ -20,7 +20,7 @@ from attacks.discovered_calls import fits, many_counts, mechanism_calls, session
 
 import discreet
 from discreet.auditing.timing import Call, epsilon_from_time, largest_epsilon, time_calls, welch
-from discreet.mechanisms.catalogue import make_top_k
+from discreet.mechanisms.count_lists import make_top_k
 
 SIZE, LIMIT, K = 10_000, 100, 10
 _REACH = 28 * math.log(2)  # noise scales up to which an envelope looks closely

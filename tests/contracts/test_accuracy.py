@@ -17,10 +17,10 @@ import discreet
 from discreet import Person, PureDP, Release, Session
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import OneQuantile, range_of_errors
+from discreet.mechanisms.selection import make_mechanism
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.questions import BestPrice, Counts, Mode, Select, TopK
 from discreet.testing import SeededBits

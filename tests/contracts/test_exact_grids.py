@@ -17,7 +17,7 @@ from reference.exact import PRECISION, REFERENCE, evaluate, power, probabilities
 from tiers import only
 
 from discreet import BoundedRange
-from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, make_mechanism
 
 GRIDS = {
     "2 candidates, gaps to 200": [(0, gap) for gap in range(201)],

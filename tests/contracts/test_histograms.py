@@ -640,7 +640,7 @@ class TestChoice:
         assert isinstance(made(1, 30), UnknownDomainHistogram)
         assert isinstance(made(None, 30), discreet.mechanisms.UnknownDomainTopK)
         assert made(None, 30, with_counts=True).privacy_loss() == ApproxDP(1, 1e-6)
-        with pytest.raises(discreet.ParameterError, match="'limit' parameter of top_k must be"):
+        with pytest.raises(discreet.ParameterError, match="'limit' parameter must be"):
             made(None, None)
 
     @pytest.mark.parametrize("items", [20, 50])

@@ -21,10 +21,10 @@ from discreet.mechanisms import (
     PeelingTopK,
     RoundedGaussian,
 )
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
+from discreet.mechanisms.selection import make_mechanism
 
 FAILURES = (Fraction(1, 20), Fraction(1, 100), Fraction(1, 4))
 JUST = 1 + 1e-9

@@ -16,7 +16,7 @@ from reference.exact import first_heads_by_permutations, probabilities
 
 import discreet
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, make_mechanism
 from discreet.testing import SeededBits
 
 every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))

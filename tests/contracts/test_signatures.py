@@ -13,9 +13,9 @@ from public_names import NAMES, PUBLIC
 import discreet
 from discreet import literals
 from discreet.local.base import LocalMechanism
-from discreet.mechanisms.catalogue import MECHANISMS as MECHANISM_CATALOGUE
-from discreet.mechanisms.catalogue import TOP_K_MECHANISMS
+from discreet.mechanisms.count_lists import TOP_K_MECHANISMS
 from discreet.mechanisms.laws import GROUPED_DRAWS
+from discreet.mechanisms.selection import MECHANISMS as MECHANISM_CATALOGUE
 from discreet.questions import QUESTIONS
 from discreet.tables.conditions import _CLOSED
 

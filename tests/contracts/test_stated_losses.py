@@ -11,10 +11,11 @@ from tiers import also, only
 import discreet
 from discreet import ApproxDP, BoundedRange, PureDP
 from discreet.accounting import LogisticDP
-from discreet.mechanisms.catalogue import make_mechanism, make_top_k
+from discreet.mechanisms.count_lists import make_top_k
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.grid import read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.mechanisms.selection import make_mechanism
 from discreet.testing import SeededBits
 
 EPSILON = Fraction(3, 2)

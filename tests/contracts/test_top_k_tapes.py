@@ -27,7 +27,7 @@ from tiers import also, only
 from discreet.mechanisms import JointTopK, PeelingTopK
 from discreet.mechanisms import scores as reading
 from discreet.mechanisms import unknown_domain as limited
-from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import LimitedDomain, read_counts
 from discreet.privacy.loss import BoundedRange, PureDP
 from discreet.samplers import (

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2, ncx2
 
-from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, make_mechanism
 from discreet.testing import SeededBits
 
 FALSE_ALARM = 1e-10

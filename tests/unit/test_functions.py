@@ -8,7 +8,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
-from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, make_mechanism
 from discreet.testing import SeededBits
 
 SCORES = [3.0, 1.0, 4.0, 1.5]

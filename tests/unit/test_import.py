@@ -222,7 +222,7 @@ ARROWS = {
         "errors",
         "rendering",
         "ledger",
-        "mechanisms.catalogue",
+        "mechanisms.selection",
         "mechanisms.count_lists",
         "plots",
         "public names",

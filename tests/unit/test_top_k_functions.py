@@ -11,8 +11,7 @@ from tiers import more
 
 import discreet
 from discreet.literals import TOP_K_METHODS
-from discreet.mechanisms.catalogue import make_top_k
-from discreet.mechanisms.count_lists import ListRequest
+from discreet.mechanisms.count_lists import ListRequest, make_top_k
 from discreet.testing import SeededBits
 
 READS = {"news": 900, "sports": 420, "chess": 70, "weather": 880, "opera": 12}

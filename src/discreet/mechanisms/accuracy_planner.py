@@ -11,13 +11,13 @@ from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError, called_as, public_function
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
 from discreet.literals import MechanismName
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.count_noise import CountNoise, accuracy_of_counts
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
 from discreet.mechanisms.prices import Price, default_noise
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 

@@ -8,15 +8,15 @@ measurements behind the rule.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, set_frozen
 from discreet.literals import TOP_K_METHODS, Objective, TopKMethod
-from discreet.mechanisms.catalogue import MANY, make_top_k
 from discreet.mechanisms.correlated_counts import CorrelatedCounts
 from discreet.mechanisms.count_noise import CountNoise, ranking_deviation
 from discreet.mechanisms.counted_selection import CountedSelection, counting_noise
@@ -28,7 +28,7 @@ from discreet.mechanisms.histogram_top_k import (
     UnknownDomainHistogram,
 )
 from discreet.mechanisms.joint_top_k import JointTopK
-from discreet.mechanisms.peeling_top_k import TopKMechanism
+from discreet.mechanisms.peeling_top_k import PeelingTopK, TopKMechanism
 from discreet.mechanisms.prices import Price, cost_in_parts
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, positive_delta
 from discreet.privacy.cost import Cost
@@ -348,3 +348,59 @@ def list_cost(made: CountList | UnknownList, rule: SpendingRule) -> Cost:
     if rule.counting == "epsilon":
         return Cost(made.privacy_loss(), made.losses(), delta)
     return cost_in_parts(made.privacy_loss(), made.losses(), rule, delta)
+
+
+TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
+    "peel": PeelingTopK,
+    "one-shot": partial(PeelingTopK, mechanism="exponential"),
+    "joint": JointTopK,
+}
+
+# up to this many picks a delta does not help
+_VERY_FEW = 4
+# up to this many picks the joint draw's factor 2 costs more than dividing epsilon
+_FEW = 5
+MANY = 4096
+"""The longest list that is drawn jointly by default."""
+
+
+def make_top_k(
+    k: int,
+    epsilon: Number,
+    delta: Number = 0,
+    *,
+    sensitivity: Number | None = None,
+    monotonic: bool = False,
+    score_range: Number | None = None,
+    method: TopKMethod = "auto",
+    objective: Objective = "max",
+    acknowledge: str | None = None,
+) -> TopKMechanism:
+    """The mechanism that `top_k` uses with these parameters."""
+    if choice(method, TOP_K_METHODS, "method") == "histogram":
+        rule = "another one where nobody knows how many items a person has"
+        raise ParameterError("method", rule, method, "Say items_per_person=.")
+    k, exact_delta = count(k, "k"), read_delta(delta)
+    # docs/proofs/top-k.md#what-the-code-states
+    if method == "auto":
+        method = best_method(k, exact_delta)
+    return TOP_K_MECHANISMS[method](
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
+
+
+def best_method(k: int, delta: Fraction) -> TopKMethod:
+    """The method for lists that "auto" takes, by public numbers only:
+    docs/explanation/which-top-k.md shows the measurements.
+    """
+    if delta and k > _VERY_FEW:
+        return "one-shot"
+    # the table of a joint draw grows with the square of k
+    return "joint" if _FEW < k <= MANY else "peel"

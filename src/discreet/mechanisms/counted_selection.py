@@ -14,11 +14,11 @@ from discreet.errors import ParameterTypeError, ScoresError
 from discreet.exact.rationals import Number, whole_sensitivity
 from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_noise import CountNoise, added_noise, noisy_counts, state_counts
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
+from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon

@@ -7,7 +7,9 @@ count and a place among the candidates that have it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import Number, choice, set_frozen
-from discreet.literals import NOISES, Noise, Objective
+from discreet.literals import MECHANISM_NAMES, NOISES, MechanismName, Noise, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.laws import (
     EXPONENTIAL_LAW,
@@ -179,6 +181,40 @@ class ReportNoisyMax(SelectionMechanism):
 
     def _more_shown(self) -> list[str]:
         return [f"noise={self.noise!r}"]
+
+
+MECHANISMS: dict[
+    MechanismName, Callable[..., ExponentialMechanism | PermuteAndFlip | ReportNoisyMax]
+] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": ExponentialMechanism,
+    "gumbel-noise": partial(ReportNoisyMax, noise="gumbel"),
+    "exponential-noise": partial(ReportNoisyMax, noise="exponential"),
+    "laplace-noise": partial(ReportNoisyMax, noise="laplace"),
+}
+"""The mechanisms that `select` knows, by name."""
+
+
+def make_mechanism(
+    mechanism: MechanismName,
+    epsilon: Number,
+    *,
+    sensitivity: Number | None = None,
+    monotonic: bool = False,
+    score_range: Number | None = None,
+    objective: Objective = "max",
+    acknowledge: str | None = None,
+) -> SelectionMechanism:
+    """The mechanism of this name with these parameters."""
+    # handed on unchanged: docs/proofs/exponential.md#what-the-code-states
+    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism")](
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
 
 
 def require_grouped(mechanism: SelectionMechanism) -> None:

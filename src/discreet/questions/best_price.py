@@ -10,8 +10,8 @@ from typing import Any
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.literals import MechanismName, PersonRule
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.prices import Price
+from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
     WHICH_ROW,

@@ -23,12 +23,11 @@ from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, left_out, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
+from discreet.tables.candidates import labels_for
 from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
 from discreet.tables.counting import count_candidates, count_persons
-from discreet.tables.groups import require_both
-from discreet.tables.inquiry import Inquiry, Prepared, counted
+from discreet.tables.inquiry import Inquiry, Prepared, counted, people_for
 from discreet.tables.items import read_items
-from discreet.tables.questions import labels_for, people_for
 
 
 @question("counts")
@@ -63,9 +62,6 @@ class Counts(Question):
     groups: Groups | None = parameter(default=None)
     where: RowCondition | None = parameter(default=None)
     split: Separator | None = parameter(default=None)
-
-    def check(self) -> None:
-        require_both(self.by, self.groups)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         if self.candidates is None:

@@ -12,11 +12,10 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
 from discreet.literals import MechanismName
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, list_cost
 from discreet.mechanisms.counted_selection import CountedSelection, make_counted
 from discreet.mechanisms.prices import Price
-from discreet.mechanisms.selection import draw_grouped, require_grouped
+from discreet.mechanisms.selection import draw_grouped, make_mechanism, require_grouped
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import Unit
 from discreet.questions.kinds import (
@@ -32,14 +31,26 @@ from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, left_out, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
-from discreet.tables.candidates import CountHistogram, PublicTable, count_public, require_same
+from discreet.tables.candidates import (
+    CountHistogram,
+    PublicTable,
+    count_public,
+    labels_for,
+    require_same,
+)
 from discreet.tables.contribution_cap import read_cap
 from discreet.tables.counting import count_candidates
-from discreet.tables.groups import require_both
-from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
+from discreet.tables.inquiry import (
+    Inquiry,
+    Prepared,
+    by_label,
+    counted,
+    listed,
+    people_for,
+    released,
+)
 from discreet.tables.items import Items, read_items
 from discreet.tables.opening import open_table
-from discreet.tables.questions import labels_for, people_for, released
 
 
 @question("mode")
@@ -75,7 +86,6 @@ class Mode(Question):
     )
 
     def check(self) -> None:
-        require_both(self.by, self.groups)
         if not self.with_gap:
             return
         if self.with_counts:

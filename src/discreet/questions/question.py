@@ -96,6 +96,8 @@ class Question(_HowToAsk):
         with called_as(type(self).__name__, self.takes):
             for each in self.parameters:
                 object.__setattr__(self, each.name, each.read(getattr(self, each.name)))
+            _, by, groups = self.rows()
+            _require_both(by, groups)
             self.check()
 
     def check(self) -> None:
@@ -239,3 +241,11 @@ def _nearest(name: str, known: list[str]) -> str:
 
     near = get_close_matches(name, known, 1)
     return f"Did you mean {near[0]!r}?" if near else ""
+
+
+def _require_both(by: str | None, groups: Sequence[Any] | None) -> None:
+    """Refuse a column of groups without groups, and the other way round."""
+    for name, value, other, given in (("by", by, "groups", groups), ("groups", groups, "by", by)):
+        if value is None and given is not None:
+            hint = "The groups must be public: they must not come from the data."
+            raise ParameterTypeError(name, f"given with '{other}'", None, hint)

@@ -10,7 +10,7 @@ from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_name
 from discreet.literals import MechanismName, Objective
-from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
     Candidates,
@@ -25,9 +25,8 @@ from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.condition_language import read_where
 from discreet.tables.condition_matching import matching
-from discreet.tables.inquiry import Inquiry, Prepared
+from discreet.tables.inquiry import Inquiry, Prepared, default_mechanism
 from discreet.tables.items import require_number
-from discreet.tables.questions import default_mechanism
 from discreet.tables.score_expressions import total_of
 from discreet.tables.table import Table
 from discreet.tables.total_questions import add_up

@@ -30,13 +30,12 @@ from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
+from discreet.tables.candidates import labels_for
 from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
 from discreet.tables.counting import count_candidates, count_items, items_query, require_names
 from discreet.tables.duckdb_counting import COUNT_COLUMN
-from discreet.tables.groups import require_both
-from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
+from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed, released
 from discreet.tables.items import Items, read_items
-from discreet.tables.questions import labels_for, released
 
 _MOST = 10_000_000
 """The most items that come back to Python."""
@@ -85,7 +84,6 @@ class TopK(Question):
     split: Separator | None = parameter(default=None)
 
     def check(self) -> None:
-        require_both(self.by, self.groups)
         if self.candidates is not None and self.limit is not None:
             rule = "left out if there are candidates"
             raise ParameterError("limit", rule, self.limit)

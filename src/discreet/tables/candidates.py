@@ -344,3 +344,10 @@ class CountHistogram:
 
         item, _ = only(run(self._table, query, [ITEM, COUNT]))
         return returned([item], self._kind)[0]
+
+
+def labels_for(table: Table, items: Items, candidates: Sequence[Any]) -> list[Any]:
+    """Labels that the items can be compared with."""
+    labels = read_labels(candidates, "candidates")
+    require_kind(labels, items.column, items.kind(table))
+    return labels

@@ -84,17 +84,9 @@ class Groups:
         return rows.filter(nw.col(_FIRST) == _OWN)
 
 
-def require_both(by: str | None, groups: Sequence[Any] | None) -> None:
-    """Refuse a column of groups without groups, and the other way round."""
-    for name, value, other, given in (("by", by, "groups", groups), ("groups", groups, "by", by)):
-        if value is None and given is not None:
-            hint = "The groups must be public: they must not come from the data."
-            raise ParameterTypeError(name, f"given with '{other}'", None, hint)
-
-
 def read_groups(table: Table, by: str | None, groups: Sequence[Any] | None) -> Groups:
     """The groups of a question: a column, and public labels."""
-    require_both(by, groups)
+    # a question has both or none
     assert by is not None
     assert groups is not None
     items = read_items(table, by, None)

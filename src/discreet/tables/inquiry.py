@@ -28,6 +28,12 @@ import numpy as np
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.exact.rationals import exact_decimal
+from discreet.literals import PickName
+from discreet.mechanisms.correlated_counts import CorrelatedCounts
+from discreet.mechanisms.count_lists import CountList
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.counted_selection import CountedSelection
+from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.prices import Price
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import Loss
@@ -35,6 +41,7 @@ from discreet.privacy.parameters import Person, Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.candidates import PublicTable
+from discreet.tables.counting import count_persons
 from discreet.tables.items import Labels
 from discreet.tables.table import Table
 
@@ -72,6 +79,28 @@ class Inquiry:
     def price(self, epsilon: Fraction) -> Price:
         """What an epsilon buys in the budget that pays."""
         return Price(self.rule, epsilon)
+
+
+def default_mechanism(rule: BudgetRule) -> PickName:
+    """The mechanism that suits a budget: docs/explanation/which-mechanism.md."""
+    return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
+
+
+def people_for(noise: CountNoise, inquiry: Inquiry) -> int | None:
+    """How many people there are, where noise that the counts share needs it."""
+    if not isinstance(noise, CorrelatedCounts):
+        return None
+    # everybody with a row that counts: docs/proofs/correlated-counts.md#the-number-of-people
+    return count_persons(inquiry.table, inquiry.unit)
+
+
+def released(
+    made: CountList, counts: Sequence[int], inquiry: Inquiry, bits: Bits | None
+) -> Release:
+    """The list of these counts."""
+    if isinstance(made, (NoisyList, CountedSelection)):
+        return made.release(counts, people=people_for(made.noise, inquiry), bits=bits)
+    return made.release(counts, bits=bits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class TestOurs:
         ],
     )
     def test_the_loss_is_a_number_and_it_is_tight(self, mechanism):
-        from discreet.mechanisms.catalogue import make_mechanism
+        from discreet.mechanisms.selection import make_mechanism
 
         made = make_mechanism(mechanism, 1, sensitivity=1)
         report = audit(made, scores=4, draws=1000)

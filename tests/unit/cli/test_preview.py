@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 import discreet
-from discreet.mechanisms.catalogue import make_top_k
+from discreet.mechanisms.count_lists import make_top_k
 from discreet.questions import QUESTIONS
 
 

@@ -33,8 +33,8 @@ from discreet.cli.terminal import (
 )
 from discreet.errors import ScoresError
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.mechanisms.selection import make_mechanism
 from discreet.questions.kinds import Choice, Whole
 from discreet.questions.parameter import Parameter
 
