@@ -131,7 +131,22 @@ class Accuracy:
         if math.isinf(self.bound):
             return "So small an epsilon says nothing about the best one."
         said = f"{self._said()}, with {_percent(1 - self.failure_probability)}."
-        return said if self.cap is None else f"{said} {self.capped}."
+        return " ".join([said, *(f"{more}." for more in (self.percentiles, self.capped) if more)])
+
+    @property
+    def percentiles(self) -> str:
+        """From how many rows on a bound in rows, which nobody can judge, is five percentiles;
+        nothing where people are counted.
+
+        >>> print(Accuracy(bound=450, statement="rank", unit="rows").percentiles)
+        If at least 9,000 rows count, that is at most 5 percentiles
+        """
+        if self.unit != "rows" or self.statement not in ("rank", "ranks"):
+            return ""
+        # no more than all n share a value, and bound + sharing * sqrt(n) = n / 20 is solved by
+        root = 10 * self.sharing + math.sqrt((10 * self.sharing) ** 2 + 20 * self.bound)
+        few = two_digits(root**2)
+        return f"If at least {few:,} rows count, that is at most 5 percentiles"
 
     @property
     def capped(self) -> str:
@@ -197,8 +212,10 @@ class Accuracy:
             crowd=None if crowd is None else _restored_crowd(crowd),
             **given,
         )
-        # answers that were kept before the grid was named have the same bound
-        if fields["sentence"] not in (made.sentence, made.sentence.replace(_ON_THE_GRID, "")):
+        # answers that were kept before the grid was named, and the percentiles, have the same bound
+        before = made.sentence.replace(f" {made.percentiles}.", "") if made.percentiles else ""
+        known = (made.sentence, before)
+        if fields["sentence"] not in (*known, *(each.replace(_ON_THE_GRID, "") for each in known)):
             raise ValueError("another sentence")
         return made
 
@@ -313,6 +330,17 @@ def whole_bound(bound: float) -> float:
     except OverflowError:
         # infinite, or a whole number beyond all floats
         return math.inf
+
+
+def two_digits(number: float) -> int:
+    """A number from 1 on, rounded up to two digits.
+
+    >>> two_digits(9.2), two_digits(8961), two_digits(9000)
+    (10, 9000, 9000)
+    """
+    whole = math.ceil(number)
+    step: int = 10 ** max(0, len(str(whole)) - 2)
+    return -(-whole // step) * step
 
 
 def shown_bound(bound: float) -> str:

@@ -4,6 +4,7 @@ that is much smaller does not; and no bound depends on data.
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -700,6 +701,24 @@ def test_ranks_are_those_on_the_grid(question):
     assert answer in (30, 40)
     assert off(np.concatenate([ages // 10 * 10, -(-ages // 10) * 10]), answer, 0.5) == 0
     assert "off its rank on the grid" in release.accuracy.sentence
+
+
+@pytest.mark.parametrize("bound", [0.4, 7, 448.3, 123456.0])
+@pytest.mark.parametrize("sharing", [0.0, 1.5, 30.0])
+def test_a_bound_in_rows_is_told_in_percentiles(bound, sharing):
+    """From the stated number of rows on it is a twentieth of them, whoever shares a value."""
+    told = Accuracy(bound=bound, statement="ranks", unit="rows", sharing=sharing)
+    (digits,) = re.findall(r"If at least ([0-9,]+) rows count, that is at most 5 perc", str(told))
+    rows = int(digits.replace(",", ""))
+
+    def share(number):
+        return (bound + sharing * math.sqrt(number)) / number
+
+    assert share(rows) <= 1 / 20 < share((rows - 1) / 1.12)
+    assert Accuracy.from_dict(told.to_dict()) == told
+    before = told.sentence.replace(f" {told.percentiles}.", "")
+    assert Accuracy.from_dict(told.to_dict() | {"sentence": before}) == told
+    assert not Accuracy(bound=bound, statement="rank", unit="persons").percentiles
 
 
 def test_answers_that_were_kept_before_the_grid_was_named_can_be_read():
