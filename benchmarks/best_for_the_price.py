@@ -54,7 +54,7 @@ EPSILON = Fraction(1, 10)
 PRECISION = 0.01
 FEWEST, MOST = 100, 20_000
 # seconds of CPU for one way and shape, and numbers that are drawn at once
-LONGEST, CELLS = 5.0, 2_000_000
+LONGEST, CELLS = 1.0, 2_000_000
 CLOSE = 1.05
 
 Array = NDArray[np.int64]
