@@ -8,16 +8,17 @@ budget. Draws are seeded, and repeated until the mean error of each way is known
 cell is a question with its public numbers: how many candidates, k, items of a person. Its
 errors are means over the shapes of the data, each divided by the error of the best way for
 that shape, because no way is best for all of them. A run writes
-benchmarks/results/best_for_the_price.{json,md}.
+benchmarks/results/best_for_the_price.{json,md}, in which parts that were not asked for stay.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,7 +54,7 @@ EPSILON = Fraction(1, 10)
 PRECISION = 0.01
 FEWEST, MOST = 100, 20_000
 # seconds of CPU for one way and shape, and numbers that are drawn at once
-LONGEST, CELLS = 5.0, 2_000_000
+LONGEST, CELLS = 1.0, 2_000_000
 CLOSE = 1.05
 
 Array = NDArray[np.int64]
@@ -506,7 +507,7 @@ def _error_of_quantiles(
         places = [round(4 * float(point)) for point in found]
         return float(np.mean([off[place] for off, place in zip(errors, places, strict=True)]))
 
-    return one_by_one(draw)
+    return Repeated((repr(made), shares, cells.counts.tobytes()), one_by_one(draw))
 
 
 # --- prices
@@ -596,6 +597,19 @@ def write(cells: Sequence[Cell], folder: Path) -> None:
     save(folder, "best_for_the_price", environment(["numpy"]), [section])
 
 
+def read(folder: Path) -> dict[str, list[Cell]]:
+    """The parts that were measured before."""
+    file, found = folder / "best_for_the_price.json", dict[str, list[Cell]]()
+    if not file.exists():
+        return found
+    names = {"winner": "winners", "best price": "prices"}
+    wanted = [each.name for each in fields(Cell)]
+    for record in json.loads(file.read_text())["sections"]["cells"]["records"]:
+        made = Cell(**{name: record[name] for name in wanted})
+        found.setdefault(names.get(made.question, made.question), []).append(made)
+    return found
+
+
 def main() -> None:
     """Measure the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -603,10 +617,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    cells = [each for part in given.part or PARTS for each in PARTS[part](given.quick)]
     folder = given.output or Path(__file__).parent / "results"
-    if given.output or not given.quick:
-        write(cells, folder)
+    parts = read(folder)
+    for part in given.part or PARTS:
+        parts[part] = list(PARTS[part](given.quick))
+        if given.output or not given.quick:
+            write([each for name in PARTS for each in parts.get(name, [])], folder)
 
 
 if __name__ == "__main__":

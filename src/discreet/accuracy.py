@@ -129,7 +129,23 @@ class Accuracy:
         if self.statement == "report":
             return f"With a probability of {confidence}, {self._statement_in_words()}."
         bounded = f"With {confidence} confidence, {self._statement_in_words()}."
-        return bounded if self.cap is None else f"{bounded} {self.capped}."
+        return " ".join(
+            [bounded, *(f"{more}." for more in (self.percentiles, self.capped) if more)]
+        )
+
+    @property
+    def percentiles(self) -> str:
+        """How many rows must count for a bound in rows, which nobody can judge, to be five
+        percentiles; nothing where people are counted.
+
+        >>> print(Accuracy(bound=450, statement="rank", unit="rows").percentiles)
+        If at least 9,000 rows count, that is at most 5 percentiles
+        """
+        if self.unit != "rows" or self.statement not in ("rank", "ranks"):
+            return ""
+        # no more than all n share a value, and bound + sharing * sqrt(n) = n / 20 is solved by
+        root = 10 * self.sharing + math.sqrt((10 * self.sharing) ** 2 + 20 * self.bound)
+        return f"If at least {two_digits(root**2):,} rows count, that is at most 5 percentiles"
 
     @property
     def capped(self) -> str:
@@ -343,6 +359,17 @@ def whole_bound(bound: float) -> float:
     except OverflowError:
         # infinite, or a whole number beyond all floats
         return math.inf
+
+
+def two_digits(number: float) -> int:
+    """A number from 1 on, rounded up to two digits.
+
+    >>> two_digits(9.2), two_digits(8961), two_digits(9000)
+    (10, 9000, 9000)
+    """
+    whole = math.ceil(number)
+    step: int = 10 ** max(0, len(str(whole)) - 2)
+    return -(-whole // step) * step
 
 
 def shown_bound(bound: float) -> str:

@@ -4,6 +4,7 @@ that is much smaller does not; and no bound depends on data.
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -711,6 +712,24 @@ def test_ranks_are_those_on_the_grid(question):
     assert off(np.concatenate([ages // 10 * 10, -(-ages // 10) * 10]), answer, 0.5) == 0
     assert "rank" in release.accuracy.sentence
     assert " on the grid is off by at most" in release.accuracy.sentence
+
+
+@pytest.mark.parametrize("bound", [0.4, 7, 448.3, 123456.0])
+@pytest.mark.parametrize("sharing", [0.0, 1.5, 30.0])
+def test_a_bound_in_rows_is_told_in_percentiles(bound, sharing):
+    """From the stated number of rows on it is a twentieth of them, whoever shares a value."""
+    told = Accuracy(bound=bound, statement="ranks", unit="rows", sharing=sharing)
+    (digits,) = re.findall(r"If at least ([0-9,]+) rows count, that is at most 5 perc", str(told))
+    rows = int(digits.replace(",", ""))
+
+    def share(number):
+        return (bound + sharing * math.sqrt(number)) / number
+
+    assert share(rows) <= 1 / 20 < share((rows - 1) / 1.12)
+    assert Accuracy.from_dict(told.to_dict()) == told
+    before = told.sentence.replace(f" {told.percentiles}.", "")
+    assert Accuracy.from_dict(told.to_dict() | {"sentence": before}) == told
+    assert not Accuracy(bound=bound, statement="rank", unit="persons").percentiles
 
 
 def test_a_bound_that_was_kept_with_another_sentence_has_today_s():
