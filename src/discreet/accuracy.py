@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from discreet.exact.rationals import read_written, set_frozen
+from discreet.errors import ParameterError
+from discreet.exact.rationals import private_decimal, read_written, set_frozen
 
 Statement = Literal[
     "winner",
@@ -114,10 +115,17 @@ class Accuracy:
         crowd: tuple[int, float] | None = None,
         cap: int | None = None,
     ) -> None:
-        set_frozen(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        for name, value in (("bound", bound), ("sharing", sharing)):
+            # no comparison holds for NaN
+            if not value >= 0:
+                raise ParameterError("Accuracy", name, "at least 0", value)
         # a float means the decimal that it prints as
-        set_frozen(self, failure_probability=Fraction(str(failure_probability)))
-        set_frozen(self, sharing=sharing, crowd=crowd, cap=cap)
+        failure = private_decimal(failure_probability, "failure_probability", "Accuracy")
+        if not 0 < failure < 1:
+            rule = "between 0 and 1"
+            raise ParameterError("Accuracy", "failure_probability", rule, failure_probability)
+        set_frozen(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        set_frozen(self, failure_probability=failure, sharing=sharing, crowd=crowd, cap=cap)
 
     def __float__(self) -> float:
         return float(self.bound)
