@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from discreet.exact.rationals import read_written, set_frozen
+from discreet.errors import ParameterError, called_as
+from discreet.exact.rationals import private_decimal, read_written, set_frozen
 
 Statement = Literal[
     "winner",
@@ -109,10 +110,19 @@ class Accuracy:
         crowd: tuple[int, float] | None = None,
         cap: int | None = None,
     ) -> None:
-        set_frozen(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        for name, value in (("bound", bound), ("sharing", sharing)):
+            # no comparison holds for NaN
+            if not value >= 0:
+                raise ParameterError(name, "at least 0", value, owner="Accuracy")
         # a float means the decimal that it prints as
-        set_frozen(self, failure_probability=Fraction(str(failure_probability)))
-        set_frozen(self, sharing=sharing, crowd=crowd, cap=cap)
+        with called_as("Accuracy"):
+            failure = private_decimal(failure_probability, "failure_probability")
+        if not 0 < failure < 1:
+            rule = "between 0 and 1"
+            got = failure_probability
+            raise ParameterError("failure_probability", rule, got, owner="Accuracy")
+        set_frozen(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        set_frozen(self, failure_probability=failure, sharing=sharing, crowd=crowd, cap=cap)
 
     def __float__(self) -> float:
         return float(self.bound)

@@ -582,15 +582,39 @@ def test_one_bit_in_an_index_gives_no_window_back(tmp_path):
     content = path.read_bytes()
     at = content.index(b"clicks2026-11", (root - 1) * size)
     assert at < root * size
-    for bit in range(8 * at, 8 * (at + 13)):
+    # the name, and before and after it the kind and the number of the row that it leads to
+    for bit in range(8 * (at - 1), 8 * (at + 14)):
+        # with another kind SQLite itself may refuse to read the page
+        wrong = LedgerDamagedError if at <= bit // 8 < at + 13 else LedgerError
         changed = bytearray(content)
         changed[bit // 8] ^= 1 << bit % 8
         path.write_bytes(changed)
         with Ledger(f"sqlite:///{path}") as ledger:
-            with pytest.raises(LedgerDamagedError):
+            with pytest.raises(wrong):
                 ledger.verify()
-            with pytest.raises((BudgetExceededError, LedgerDamagedError)):
+            with pytest.raises((BudgetExceededError, wrong)):
                 ledger.reserve("clicks", PureDP(1), request=ASK, window="2026-11")
             with pytest.raises((LedgerDamagedError, DiscreetError)):
                 ledger.open("clicks", budget=PureDP(2), windows=True)
-    print(f"\nindex of budgets: all {8 * 13} bits of a window's name: no window given back")
+    print(f"\nindex of budgets: {8 * 15} bits of a window and its row: no window given back")
+
+
+def test_an_index_that_leads_to_no_attempt_is_damage_and_no_surprise(tmp_path):
+    """A bit that makes NULL of the number of an attempt, which the index has for its own."""
+    path = tmp_path / "a.db"
+    with Ledger(f"sqlite:///{path}") as ledger:
+        ledger.open("clicks", budget=PureDP(1))
+        for key in ("k1", "k2"):
+            ledger.reserve("clicks", PureDP(0.1), request=ASK, key=key)
+    with closing(sqlite3.connect(path)) as connection:
+        (size,) = connection.execute("pragma page_size").fetchone()
+        (root,) = connection.execute(
+            "select rootpage from sqlite_master where name = 'sqlite_autoindex_discreet_charges_1'"
+        ).fetchone()
+    content = bytearray(path.read_bytes())
+    kind = content.index(b"clicksk2", (root - 1) * size) - 2
+    assert content[kind] == 8
+    content[kind] = 0
+    path.write_bytes(content)
+    with Ledger(f"sqlite:///{path}") as ledger, pytest.raises(LedgerDamagedError):
+        ledger.verify()

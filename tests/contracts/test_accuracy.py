@@ -697,6 +697,22 @@ def test_sentences(statement, unit, sentence):
     assert str(Accuracy(bound=7, statement=statement, unit=unit)) == sentence
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"bound": bound} for bound in (-1, -0.5, float("nan"), -math.inf)),
+        *({"sharing": sharing} for sharing in (-1.0, float("nan"))),
+        *(
+            {"failure_probability": failure}
+            for failure in (0, 1, -1, 2, float("nan"), math.inf, True, "1", None)
+        ),
+    ],
+)
+def test_an_accuracy_that_is_none_is_refused(wrong):
+    with pytest.raises(discreet.ParameterError, match=f"'{next(iter(wrong))}'.* of Accuracy"):
+        Accuracy(**{"bound": 1.0, "statement": "winner"} | wrong)
+
+
 @pytest.mark.parametrize("question", ["quantile", "quantiles"])
 def test_ranks_are_those_on_the_grid(question):
     """Of a hundred persons of 35, on a grid in tens, half count at 30 and half at 40."""

@@ -46,7 +46,7 @@ from discreet.ledger.sqlite_file import (
     two_names,
 )
 from discreet.ledger.sqlite_processes import PATIENCE, Holders, Queue, SharedSync, locks_exclude
-from discreet.ledger.transaction import Memory, Rows, Statement, Transaction
+from discreet.ledger.transaction import Memory, Question, Rows, Scope, Statement, Transaction
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
 
@@ -61,6 +61,12 @@ _LOG_FLAGS = os.O_RDWR | NO_LINK | CLOSED_ON_EXEC
 _VERSION = "pragma data_version"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
 _LAST = "select coalesce(max(number), 0) from base.discreet_entries"
+# the names as the row itself has them, not as the index that leads to it
+_BALANCE = (
+    "select own.dataset, own.analyst, own.slot, own.terms, own.epsilon_spent, own.squares_spent, "
+    "own.delta_spent, own.closed from discreet_budgets as named cross join discreet_budgets as own "
+    "on own.rowid = named.rowid where named.dataset = ? and named.analyst = ? and named.slot = ?"
+)
 # seconds until a file that cannot be looked at is tried again
 _MOMENT = 0.01
 _PRAGMAS = (
@@ -490,6 +496,19 @@ class _Connection:
 
 class _FileTransaction(Transaction):
     """The tables in a file."""
+
+    def _about_balance(self, scope: Scope) -> Question:
+        """A budget as its row names it: one bit in an index would lead to another, unspent."""
+        (_, values), keep = super()._about_balance(scope)
+
+        def keep_own(rows: Rows) -> None:
+            if rows and Scope(*rows[0][:3]) != scope:
+                raise LedgerDamagedError(
+                    f"The index must lead to the budget of {scope}. Got another one."
+                )
+            keep(rows)
+
+        return (_BALANCE, values), keep_own
 
     def check(self) -> None:
         """Let SQLite compare its indexes with its tables, and look at every page."""

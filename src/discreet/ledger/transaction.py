@@ -367,7 +367,12 @@ class Transaction:
 
     def _about_keys(self, keys: Sequence[Key]) -> Iterator[Question]:
         def keep(rows: Rows) -> None:
-            for request in sorted((Request(*row) for row in rows), key=lambda one: one.attempt):
+            requests = [Request(*row) for row in rows]
+            if not all(isinstance(one.attempt, int) for one in requests):
+                raise LedgerDamagedError(
+                    "The requests of the ledger must be in their index. Got a damaged one."
+                )
+            for request in sorted(requests, key=lambda one: one.attempt):
                 self._keys[request.place] = request
 
         self._keys.update(dict.fromkeys(keys))
