@@ -190,7 +190,9 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
         raise RuntimeError
 
     monkeypatch.setattr(mode_question, "count_candidates", fail)
-    with pytest.raises(discreet.EngineError, match="The budget stays charged"):
+    with pytest.raises(
+        discreet.EngineError, match="^The engine failed, and the budget stays charged"
+    ):
         reads.mode("article", epsilon=0.02)
     with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):
         reads.mode("article", epsilon=0.02)

@@ -314,7 +314,7 @@ def test_what_is_there_to_copy_can_be_asked(tmp_path):
 
 def test_shares_that_add_up_to_more_are_named(team):
     with team.signed_in("steward"):
-        said = "The shares of reads add up to epsilon 4; but it has only 3."
+        said = "The shares of reads add up to epsilon 4, but it has only 3."
         assert said in team.page("/steward").text
         assert "The shares of months" not in team.page("/steward").text
     assert team.get("/v1/shares", "steward").json()["overbooked"] == [said]

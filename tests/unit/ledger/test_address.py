@@ -68,7 +68,9 @@ class TestFiles:
         deep = tmp_path / Path(*["x" * 50] * 6)
         deep.mkdir(parents=True)
         assert use(f"sqlite:///{deep}/budget.db") == Fraction(1, 4)
-        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
+        with pytest.raises(
+            LedgerError, match=r"must be (a file that you can read and write|readable and writable)"
+        ):
             use(f"sqlite:///{tmp_path}/{'x' * 260}.db")
 
     def test_a_relative_path_is_the_same_file_after_the_folder_was_changed(
@@ -109,7 +111,9 @@ class TestFiles:
     @pytest.mark.parametrize("what", ["folder", "/dev/null", "missing/budget.db"])
     def test_what_cannot_be_a_ledger_is_refused(self, tmp_path, what):
         (tmp_path / "folder").mkdir()
-        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
+        with pytest.raises(
+            LedgerError, match=r"must be (a file that you can read and write|readable and writable)"
+        ):
             use(f"sqlite:///{tmp_path / what}")
 
     def test_all_files_belong_to_their_owner_alone(self, tmp_path):

@@ -241,7 +241,7 @@ def test_the_tree_that_a_text_means(text, tree):
         ("age = null", "It needs 'is null' for an empty cell."),
         (
             'country = "DE"',
-            "It needs single quotes around text, 'DE': double ones are for columns.",
+            "It needs single quotes around text, 'DE', because double ones are for columns.",
         ),
         ("age = 18 and", "It needs a column at the end."),
         ("age = 18 and not", "It needs a column at the end."),

@@ -709,9 +709,7 @@ class TestWrongParameters:
             self.refuse(
                 session, ask(split), f"{rule} one character such as ';' or '|'", ParameterTypeError
             )
-        left_out = (
-            f"{rule} left out where the column is not text. Got \"';' for a column of Int64\"."
-        )
+        left_out = f"{rule} left out if the column is not text. Got \"';' for a column of Int64\"."
         self.refuse(session, ask(";", "age"), left_out)
 
     def test_dates_have_no_unknown_domain(self):
@@ -985,8 +983,8 @@ class TestWrongParameters:
         )
         self.refuse(session, select(flag), rule, ParameterTypeError)
         rule = (
-            "The 'monotonic' parameter of Session.select must be left out where the scores have "
-            "bounds"
+            "The 'monotonic' parameter of Session.select must be left out if the scores have "
+            "their own bounds"
         )
         self.refuse(session, select(ones, monotonic=True), rule)
         rule = "The 'score_range' parameter of Session.select must be given alone. Got 2."
