@@ -191,7 +191,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
 
     monkeypatch.setattr(mode_question, "count_candidates", fail)
     with pytest.raises(
-        discreet.EngineError, match="^The engine failed, and the budget stays charged"
+        discreet.EngineError, match=r"^The engine failed, and the budget stays charged"
     ):
         reads.mode("article", epsilon=0.02)
     with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):

@@ -717,8 +717,8 @@ class TestWrongParameters:
         with pytest.raises(
             ParameterTypeError,
             match=(
-                r"if there are no candidates. Got 'born, of Date'. Give candidates, or make it "
-                r"text"
+                r"if there are no candidates. Got 'born, of Date'. Give candidates, or "
+                r"convert the column to text"
             ),
         ):
             session.top_k("born", k=1, epsilon=1, delta=0.01, limit=2)
