@@ -297,14 +297,14 @@ class TestOwners:
     def test_a_file_made_beforehand_by_somebody_else_is_refused(self, path):
         path.touch(mode=0o600)
         os.chown(path, NOBODY, NOBODY)
-        with pytest.raises(LedgerError, match="must be a file of your own"):
+        with pytest.raises(LedgerError, match="must be a file that belongs to you or root"):
             Ledger(f"sqlite:///{path}")
         assert path.stat().st_size == 0
 
     def test_a_file_that_everybody_may_write_is_refused(self, path, ledger):
         ledger.close()
         path.chmod(0o666)
-        with pytest.raises(LedgerError, match="must be a file of your own"):
+        with pytest.raises(LedgerError, match="must be a file that belongs to you or root"):
             Ledger(f"sqlite:///{path}")
 
     @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o702])
@@ -327,7 +327,7 @@ class TestOwners:
         ledger.close()
         os.chown(path, NOBODY, os.getegid())
         os.chown(f"{path}-mailbox", NOBODY, os.getegid())
-        with pytest.raises(LedgerError, match="must be a file of your own"):
+        with pytest.raises(LedgerError, match="must be a file that belongs to you or root"):
             Ledger(f"sqlite:///{path}")
         path.chmod(0o660)
         with Ledger(f"sqlite:///{path}") as team:
@@ -335,7 +335,7 @@ class TestOwners:
 
     def test_a_folder_is_no_ledger(self, path):
         path.mkdir()
-        with pytest.raises(LedgerError, match="must be readable and writable"):
+        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
             Ledger(f"sqlite:///{path}")
 
 

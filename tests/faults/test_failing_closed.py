@@ -116,7 +116,9 @@ class TestOpening:
 
     @pytest.mark.usefixtures("looked_into")
     def test_a_new_file_is_not_waited_for_any_longer_than_asked(self, path):
-        with pytest.raises(LedgerError, match=r"must be readable and writable\. Got: database is"):
+        with pytest.raises(
+            LedgerError, match=r"must be a file that you can read and write\. Got: database is"
+        ):
             Ledger(f"sqlite:///{path}", timeout=0.2)
 
     def test_a_new_file_is_opened_by_many_at_once(self, path):
@@ -156,7 +158,8 @@ class TestDisk:
             (pages,) = connection.execute("pragma page_count").fetchone()
             connection.execute(f"pragma max_page_count = {pages}").fetchall()
         with pytest.raises(
-            LedgerError, match=r"must be readable and writable. Got: database or disk is full"
+            LedgerError,
+            match=r"must be a file that you can read and write. Got: database or disk is full",
         ):
             ledger.reserve("survey", PureDP(0.1), request={"long": "x" * 60_000})
         ledger.close()  # a new connection has room again
@@ -186,7 +189,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
             check=False,
         )
         assert done.returncode == 1
-        assert "must be readable and writable" in done.stderr
+        assert "must be a file that you can read and write" in done.stderr
         released = {int(line) for line in done.stdout.split()}
         assert released
         assert released <= {made.number for made in ledger.history("survey", limit=10_000)}
@@ -241,7 +244,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
         def only_reading(path):
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 
-        with pytest.raises(LedgerError, match="must be readable and writable"):
+        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
             SQLiteStore(path, 1, only_reading)
         goes_on(ledger, 0)
 

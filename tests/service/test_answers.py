@@ -23,7 +23,7 @@ def test_an_answer_is_charged_and_kept(team):
     assert (reply.status_code, reply.headers["discreet-replayed"]) == (201, "false")
     assert body["value"] in ("ant", "bee", "cat", "=cmd|' /C calc'!A0", "<b>bold</b>")
     assert discreet.Release.from_json(json.dumps(body["release"])).value == body["value"]
-    assert body["bound"]["sentence"].endswith("with 95 %.")
+    assert body["bound"]["sentence"].startswith("With 95% confidence, ")
     assert team.spent() == team.spent(analyst="team-a") == discreet.PureDP(0.5).epsilon
     assert team.spent(analyst="team-b") == 0
     assert team.get(reply.headers["location"]).content == reply.content
@@ -262,7 +262,7 @@ def test_prices_are_free_and_true(team):
     assert refused.status_code == 403
     price = team.post("/v1/datasets/reads/prices", {"questions": [QUESTION]}).json()["prices"][0]
     assert (price["cost"], price["fits"], price["questions_left"]) == ("0.5 epsilon", True, 4)
-    assert price["bound"]["sentence"].endswith("with 95 %.")
+    assert price["bound"]["sentence"].startswith("With 95% confidence, ")
     assert team.charges() == 0
     team.ask()
     price = team.post("/v1/datasets/reads/prices", {"questions": [QUESTION]}).json()["prices"][0]

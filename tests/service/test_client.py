@@ -183,14 +183,16 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     ) as error:
         team.dataset("other").mode("article", epsilon=1)
     assert (error.value.name, error.value.status) == ("not-found", 404)
-    with pytest.raises(discreet.ServiceError, match="Show a key"):
+    with pytest.raises(discreet.ServiceError, match="Send a valid key"):
         discreet.connect(running.url, key="dsc_wrong").datasets()
 
     def fail(*arguments):
         raise RuntimeError
 
     monkeypatch.setattr(mode_question, "count_candidates", fail)
-    with pytest.raises(discreet.EngineError, match="The budget stays charged"):
+    with pytest.raises(
+        discreet.EngineError, match=r"^The engine failed, and the budget stays charged"
+    ):
         reads.mode("article", epsilon=0.02)
     with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):
         reads.mode("article", epsilon=0.02)

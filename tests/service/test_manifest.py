@@ -43,7 +43,7 @@ WRONG = [
         '"mode", "counts"',
         '"mode", "count"',
         "dataset.reads.column.article.ask",
-        "must be questions that are not about a column",
+        "has count, which is not about a column",
     ),
     ('decimal = "."\n', "", "dataset.reads.column.pay.ask", "said to have them.* Say decimal"),
     ('decimal = "."', 'decimal = ";"', "dataset.reads.decimal", "a point"),
@@ -121,7 +121,7 @@ def test_a_budget_that_grew_in_the_ledger_counts(tmp_path):
     assert team.post("/v1/datasets/reads/extensions", budget, "steward").status_code == 201
     team.restart()
     assert team.service.published.account("reads", None).limit == 5
-    assert "The ledger counts" in " ".join(team.service.published.notes)
+    assert "The ledger overrides the manifest." in " ".join(team.service.published.notes)
     team.service.close()
 
 
@@ -131,7 +131,8 @@ def test_a_share_that_was_revoked_does_not_keep_the_service_from_starting(tmp_pa
     team.service.ledger.revoke("reads", "team-a", reason="left the team")
     team.restart()
     assert team.service.published.notes == [
-        "The budget of 'team-a' on 'reads' was closed for good in the ledger. The ledger counts."
+        "The budget of 'team-a' on 'reads' was closed for good in the ledger, which overrides the "
+        "manifest."
     ]
     refused = team.ask({"what": "mode", "column": "article", "epsilon": "0.1"})
     assert (refused.status_code, refused.json()["type"]) == (403, "/problems/budget-closed")
@@ -146,7 +147,7 @@ def test_a_data_set_that_was_closed_does_not_keep_the_others_from_starting(tmp_p
     assert closed.status_code == 201
     team.restart()
     assert team.service.published.notes == [
-        "The budget of 'reads' was closed for good in the ledger. The ledger counts."
+        "The budget of 'reads' was closed for good in the ledger, which overrides the manifest."
     ]
     assert team.ask().json()["type"] == "/problems/budget-closed"
     question = {"what": "mode", "column": "article", "epsilon": "0.5", "windows": ["2026-10"]}

@@ -224,7 +224,7 @@ def test_the_wishes_of_one_do_not_hide_those_of_others(team):
     path = "/v1/datasets/reads/wishes"
     replies = [team.post(path, {"reason": f"reason {number}"}) for number in range(6)]
     assert [reply.status_code for reply in replies] == [201] * 5 + [422]
-    assert "not decided yet" in replies[-1].json()["errors"][0]["rule"]
+    assert "open requests" in replies[-1].json()["errors"][0]["rule"]
     assert team.post(path, {"reason": "mine"}, "team-b").status_code == 201
     decided = {"decision": "declined"}
     address = f"/v1/wishes/{replies[0].json()['id']}/decisions"

@@ -33,7 +33,7 @@ def ask_on_the_page(team, token, **form):
 def test_the_whole_journey(team):
     with team.signed_in("team-a") as token:
         assert "about <strong>20</strong> more questions" in team.page("/").text
-        assert "made-up persons" in team.page("/datasets/reads/plan").text
+        assert "made-up people" in team.page("/datasets/reads/plan").text
         assert "What would it cost?" in team.page("/datasets/reads").text
         price, reply = ask_on_the_page(team, token, **{"is.role": "nurse"})
         assert "Ask for epsilon 0.5" in price.text
@@ -156,7 +156,7 @@ def test_no_label_becomes_a_formula(tmp_path):
     assert written.headers["content-type"] == "text/csv; charset=utf-8"
     assert "attachment" in written.headers["content-disposition"]
     assert len(rows) == 8
-    for _, label in rows[1:]:
+    for _, label, *_ in rows[1:]:
         assert not label.lstrip().startswith(("=", "+", "-", "@"))
     assert harmless(-3) == "-3"
     team.service.close()
@@ -182,7 +182,7 @@ def test_counts_are_shown_beside_the_names(team, what):
         form = {"count": {"column": ""}, "top_k": {"k": "2", "with_counts": "yes"}}.get(what, {})
         _, reply = ask_on_the_page(team, token, what=what, **form)
         place = reply.headers["location"]
-        assert ("off by at most" in team.page(place).text) == (what != "count")
+        assert ('<span class="hint">about ' in team.page(place).text) == (what != "count")
         written = team.page(f"{place}.csv").text
         assert ('"count"' in written) == (what != "count")
 
@@ -292,7 +292,7 @@ def test_a_plan_begins_with_fewer_names_than_there_are_and_says_what_fits(team):
     with team.signed_in("team-a"):
         text = team.page("/datasets/reads/plan").text
         assert 'name="k" inputmode="numeric" value="2"' in text
-        assert "room for about <strong>20</strong> such questions" in text
+        assert "room for about <strong>20</strong> more questions like this" in text
 
 
 @pytest.mark.parametrize("name", ["k", "persons", "items_per_person"])
@@ -314,7 +314,7 @@ def test_what_is_there_to_copy_can_be_asked(tmp_path):
 
 def test_shares_that_add_up_to_more_are_named(team):
     with team.signed_in("steward"):
-        said = "The shares of reads add up to epsilon 4; it has 3."
+        said = "The shares of reads add up to epsilon 4, but it has only 3."
         assert said in team.page("/steward").text
         assert "The shares of months" not in team.page("/steward").text
     assert team.get("/v1/shares", "steward").json()["overbooked"] == [said]

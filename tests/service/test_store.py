@@ -107,7 +107,9 @@ def test_a_file_that_everybody_may_write_is_refused(tmp_path, mode):
     path = tmp_path / "keys.db"
     Store(f"sqlite:///{path}").close()
     path.chmod(mode)
-    with pytest.raises(LedgerError, match=r"^The keys sqlite:.* must be a file of your own"):
+    with pytest.raises(
+        LedgerError, match=r"^The keys sqlite:.* must be a file that belongs to you or root"
+    ):
         Store(f"sqlite:///{path}")
 
 
@@ -116,7 +118,7 @@ def test_a_file_that_somebody_else_made_is_refused(tmp_path):
     path = tmp_path / "keys.db"
     path.touch(mode=0o600)
     os.chown(path, NOBODY, NOBODY)
-    with pytest.raises(LedgerError, match="must be a file of your own"):
+    with pytest.raises(LedgerError, match="must be a file that belongs to you or root"):
         Store(f"sqlite:///{path}")
 
 
@@ -162,7 +164,9 @@ def test_a_link_that_leads_through_a_folder_of_everybody_is_refused(tmp_path):
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
 def test_what_is_no_plain_file_is_refused(tmp_path, make):
     make(tmp_path / "keys.db")
-    with pytest.raises(LedgerError, match=r"must be (readable and writable|in a folder)"):
+    with pytest.raises(
+        LedgerError, match=r"must be (a file that you can read and write|in a folder)"
+    ):
         Store(f"sqlite:///{tmp_path}/keys.db")
 
 
@@ -259,5 +263,5 @@ def test_late_replies_are_noted_once_a_second_at_most(store, name):
 
 
 def test_an_error_says_nothing_of_what_was_asked(store):
-    with pytest.raises(LedgerError, match=r"^The service's own tables cannot be used: \w+\.$"):
+    with pytest.raises(LedgerError, match=r"^The service cannot use its own tables: \w+\.$"):
         store._run("SELECT canary FROM nowhere")

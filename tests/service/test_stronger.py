@@ -60,7 +60,9 @@ def test_the_first_of_a_list_is_a_winner(team):
     assert free
     assert found["value"] == whole["value"][0]
     assert found["bound"]["bound"] == whole["bound"]["bound"]
-    assert found["bound"]["sentence"].startswith("The selected article has at most")
+    assert found["bound"]["sentence"].startswith(
+        "With 95% confidence, the chosen article is at most"
+    )
 
 
 def test_no_part_has_counts(team):

@@ -225,6 +225,8 @@ ARROWS = {
         "mechanisms.selection",
         "mechanisms.count_lists",
         "plots",
+        "privacy.cost",
+        "privacy.parameters",
         "public names",
         "questions",
         "service",

@@ -251,7 +251,9 @@ class TestStepsThatLearn:
     @pytest.mark.parametrize("model", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
     def test_a_step_fitted_to_private_rows_is_warned_of(self, before, named, model):
         steps = make_pipeline(clone(before), clone(model))
-        with pytest.warns(NotPrivateWarning, match=f"fits {named} on the same rows as Private"):
+        with pytest.warns(
+            NotPrivateWarning, match=f"fits {named} without noise on the same rows as Private"
+        ):
             steps.fit(ROWS[:50], LABELS[:50])
 
     def test_a_search_and_a_cache_and_a_private_transformer_warn_too(self, tmp_path):

@@ -44,11 +44,10 @@ _GRID = (
 
 @question("quantile")
 class Quantile(Question):
-    """Pick the median or another quantile: the point of a public grid that a share of all
-    people reaches.
+    """Pick the median or another quantile, from the points of a public grid.
 
-    A value between two points of the grid counts half at each of them. The accuracy refers
-    to these.
+    A value between two points counts half at each of them. Accuracy refers to these
+    values.
     """
 
     column: ColumnName = parameter("The column of numbers.", kw_only=False)

@@ -192,7 +192,7 @@ class Terminal(io.StringIO):
     ("stream", "shown"),
     [
         (Terminal, ["", "fit a budget of epsilon 7: 50%", "fit a budget of epsilon 7: 100%", "\r"]),
-        (io.StringIO, ["", "fit a budget of epsilon 7. It is kept.\n", "", ""]),
+        (io.StringIO, ["", "fit a budget of epsilon 7. The result is kept.\n", "", ""]),
     ],
 )
 def test_a_long_game_says_what_it_computes(monkeypatch, stream, shown):

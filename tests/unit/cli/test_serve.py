@@ -226,7 +226,7 @@ def test_a_manifest_that_somebody_else_may_write_is_refused(
         assert shell("serve", "discreet.toml").code == 0
     (tmp_path / "discreet.toml").unlink()
     os.mkfifo(tmp_path / "discreet.toml")
-    shell("serve", "discreet.toml").refused("as a file. Got something else")
+    shell("serve", "discreet.toml").refused("that you can read and write. Got something else")
     assert len(started) == 1
 
 

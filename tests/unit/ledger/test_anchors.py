@@ -68,7 +68,9 @@ def test_what_is_no_plain_file_is_refused(tmp_path, make):
     """A pipe would be waited for, and a device has no end."""
     make(tmp_path / "anchor")
     for use in (AnchorFile.read, lambda file: file.keep(point(1))):
-        with pytest.raises(LedgerError, match=r"must be (readable and writable|in a folder)"):
+        with pytest.raises(
+            LedgerError, match=r"must be (a file that you can read and write|in a folder)"
+        ):
             use(AnchorFile(tmp_path / "anchor"))
 
 
@@ -85,6 +87,6 @@ def test_a_file_that_others_may_write_or_replace_is_refused(tmp_path, file, fold
     (place / "anchor").chmod(file)
     place.chmod(folder)
     with pytest.raises(
-        LedgerError, match=r"^The anchor file .* must be (a file of your|in a fold)"
+        LedgerError, match=r"^The anchor file .* must be (a file that belongs to you|in a fold)"
     ):
         AnchorFile(place / "anchor").read()

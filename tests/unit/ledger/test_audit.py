@@ -76,7 +76,7 @@ def test_what_an_index_misses_is_found(ledger, missing):
         forgetful = Forgetful(rows._tables)
         forgetful.missing = missing
         with pytest.raises(
-            LedgerDamagedError, match="indexes of the ledger x must lead to its entries and sums"
+            LedgerDamagedError, match="indexes of the ledger x must match its entries and sums"
         ):
             verify(forgetful, [], "x")
         forgetful = Forgetful(rows._tables)

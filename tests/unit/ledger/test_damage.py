@@ -116,7 +116,7 @@ def test_a_missing_entry_is_named(ledger, place, missing):
     place.sql(f"{missing} where number = 2")
     with pytest.raises(
         LedgerDamagedError,
-        match=r"^Entry 2 of the ledger .* must have the hash that it was written with",
+        match=r"^Entry 2 of the ledger .* must have its original hash",
     ):
         ledger.history("survey")
 

@@ -570,7 +570,7 @@ class TestRefusals:
             kind(["a", "b"], epsilon=1).privatize(values)
         assert "The 'values' parameter" in str(refused.value)
         assert (
-            "must be among the categories. Got something else. Give unknown ones a category"
+            "must be among the categories. Got something else. Map unknown values to a category"
             in str(refused.value)
         )
         assert CANARY not in repr(refused.value) + repr(vars(refused.value))

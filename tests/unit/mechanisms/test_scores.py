@@ -313,7 +313,8 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     scores = [54321.0, 43210.0]
     scores.insert(place, bad)
     with pytest.raises(
-        discreet.errors.ScoresError, match=r"must be finite.*A score function must be total"
+        discreet.errors.ScoresError,
+        match=r"must be finite.*Replace such values by a public number first",
     ) as caught:
         select(make(scores))
     said = everything_said(caught.value)
@@ -576,7 +577,8 @@ class TestLabels:
     @pytest.mark.parametrize("index", [["a", "a"], [1, 1.0], [("a", 1), ("a", 1)]], ids=str)
     def test_duplicate_labels_are_refused(self, index):
         with pytest.raises(
-            discreet.errors.ScoresError, match=r"must have each label once\. Got duplicate labels"
+            discreet.errors.ScoresError,
+            match=r"must have each label only once\. Got duplicate labels",
         ):
             select(pd.Series([1, 2], index=index))
 

@@ -100,7 +100,7 @@ def test_pictures_have_title_description_and_two_sets_of_colours():
     assert root.get("role") == "img"
     names = root.get("aria-labelledby").split()
     told = {each.get("id"): each.text for each in root if each.get("id")}
-    assert [told[name] for name in names] == ["Budget", "25 % spent. 3 left"]
+    assert [told[name] for name in names] == ["Budget", "25% spent. 3 left"]
     assert "prefers-color-scheme:dark" in text
     assert "Budget" in repr(picture)
     assert "Box" not in repr(picture)
@@ -143,7 +143,7 @@ def test_a_release_shows_itself(value):
     text = release._repr_html_()
     assert "<b>" not in text
     assert "<i>" not in text
-    assert "PureDP(epsilon=1)" in text
+    assert "Privacy loss: epsilon 1." in text
     elements(text)
     assert isinstance(release.plot(), Picture)
     elements(release.plot()._repr_svg_())
@@ -182,7 +182,7 @@ def test_the_other_things_that_a_notebook_shows():
         text = thing._repr_html_()
         assert "<b>" not in text
         elements(text)
-    assert "0.25 epsilon in 1 question" in session._repr_html_()
+    assert "1 question (0.25 epsilon)" in session._repr_html_()
     assert "Budget" in session.describe().plot().title
 
 

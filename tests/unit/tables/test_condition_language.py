@@ -242,7 +242,7 @@ def test_the_tree_that_a_text_means(text, tree):
         ("age = null", "It needs 'is null' for an empty cell."),
         (
             'country = "DE"',
-            "It needs single quotes around text, 'DE': double ones are for columns.",
+            "It needs single quotes around text, 'DE', because double ones are for columns.",
         ),
         ("age = 18 and", "It needs a column at the end."),
         ("age = 18 and not", "It needs a column at the end."),
@@ -266,7 +266,7 @@ def test_the_tree_that_a_text_means(text, tree):
         ("age is 3", "It needs 'null' after 'is'."),
         ("day = date '2025-13-01'", "It needs a day in ISO form, not '2025-13-01'."),
         ("day = timestamp 'noon'", "It needs a time in ISO form, not 'noon'."),
-        ("(" * 51 + "age = 1" + ")" * 51, "It needs at most 50 conditions inside of each other."),
+        ("(" * 51 + "age = 1" + ")" * 51, "It needs at most 50 nested conditions."),
         ("a = '" + "x" * 100_000 + "'", "It needs at most 100,000 characters."),
     ],
 )
@@ -498,7 +498,7 @@ class TestBuilder:
         ):
             (age == 3) & True
         with pytest.raises(
-            ParameterTypeError, match=r"Got None\. An empty cell is found by is_null\(\)"
+            ParameterTypeError, match=r"Got None\. For empty cells, use is_null\(\)"
         ):
             assert (age == None) is None  # noqa: E711
         with pytest.raises(ParameterTypeError, match="not with other columns or rows"):

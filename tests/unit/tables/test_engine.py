@@ -159,7 +159,7 @@ class TestSessions:
             open_session(table, time_limit=5)
         rule = "left out if the engine cannot be stopped"
         assert str(refused.value).startswith(
-            f"The 'time_limit' parameter of Session must be {rule}. Got 5. DuckDB can be stopped"
+            f"The 'time_limit' parameter of Session must be {rule}. Got 5. Spark can be stopped"
         )
 
     def test_an_end_is_a_failure_of_the_engine_to_those_who_do_not_care(self):

@@ -416,7 +416,7 @@ class TestNames:
 
     @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table], ids=["pandas", "arrow"])
     def test_names_that_differ_in_capitals_only(self, make):
-        rule = "names differ by more than capitals. Got 'a' and 'A'. Rename one"
+        rule = "names differ by more than upper and lower case. Got 'a' and 'A'. Rename one"
         with pytest.raises(ParameterError, match=rule):
             open_table(make({"a": [1], "b": [0], "A": [2]}))
 
@@ -592,7 +592,7 @@ class TestDeclaredColumnsOfJsonLines:
 
     def test_without_columns_the_card_says_that_any_key_is_accepted(self, tmp_path):
         open_ended = self.session(tmp_path)
-        assert "any key of the JSON lines is accepted" in repr(open_ended.describe())
+        assert "any key of the JSON lines;" in repr(open_ended.describe())
         open_ended.mode("itme", candidates=["a", "b"], epsilon=1)
         declared = self.session(tmp_path, columns=("who",)).describe()
         assert "any key" not in repr(declared)

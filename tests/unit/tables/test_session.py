@@ -592,7 +592,9 @@ class TestWrongParameters:
     def test_a_column_whose_name_is_a_number(self):
         table = pandas.DataFrame({"student": [1], 2024: ["Ada"]})
         session = Session(table, unit=Person("student"), budget=PureDP(2))
-        with pytest.raises(ParameterTypeError, match=r"Got 2024\. Names are text: '2024' for 2024"):
+        with pytest.raises(
+            ParameterTypeError, match=r"Got 2024\. Names must be text: write '2024', not 2024"
+        ):
             session.mode(2024, candidates=["Ada"], epsilon=1)
         assert session.mode("2024", candidates=["Ada"], epsilon=1).value == "Ada"
 
@@ -705,9 +707,7 @@ class TestWrongParameters:
             self.refuse(
                 session, ask(split), f"{rule} one character such as ';' or '|'", ParameterTypeError
             )
-        left_out = (
-            f"{rule} left out where the column is not text. Got \"';' for a column of Int64\"."
-        )
+        left_out = f"{rule} left out if the column is not text. Got \"';' for a column of Int64\"."
         self.refuse(session, ask(";", "age"), left_out)
 
     def test_dates_have_no_unknown_domain(self):
@@ -715,8 +715,8 @@ class TestWrongParameters:
         with pytest.raises(
             ParameterTypeError,
             match=(
-                r"where there are no candidates. Got 'born, of Date'. Give candidates, or make it "
-                r"text"
+                r"if there are no candidates. Got 'born, of Date'. Give candidates, or "
+                r"convert the column to text"
             ),
         ):
             session.top_k("born", k=1, epsilon=1, delta=0.01, limit=2)
@@ -795,7 +795,7 @@ class TestWrongParameters:
     def test_a_rule_has_no_default(self, session, name):
         match = (
             rf"The 'rule' parameter of Session.{name} must be given if a person can have "
-            rf"several rows\. Got None\. Of several rows of a person say which value counts"
+            rf"several rows\. Got None\. Say which value counts if a person has several rows"
         )
         ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
         self.refuse(session, ask, match, ParameterTypeError)
@@ -803,7 +803,7 @@ class TestWrongParameters:
     @pytest.mark.parametrize("name", ["quantile", "quantiles"])
     def test_the_other_way_is_mentioned_where_there_is_no_rule(self, session, name):
         ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
-        match = r"There is no default\. Or say .* rows_per_person=3\."
+        match = r"There is no default\. Or limit .* rows_per_person=3\."
         self.refuse(session, ask, match, ParameterTypeError)
 
     @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
@@ -981,8 +981,8 @@ class TestWrongParameters:
         )
         self.refuse(session, select(flag), rule, ParameterTypeError)
         rule = (
-            "The 'monotonic' parameter of Session.select must be left out where the scores have "
-            "bounds"
+            "The 'monotonic' parameter of Session.select must be left out if the scores have "
+            "their own bounds"
         )
         self.refuse(session, select(ones, monotonic=True), rule)
         rule = "The 'score_range' parameter of Session.select must be given alone. Got 2."
@@ -1444,7 +1444,7 @@ class TestWhatASessionIs:
     def test_a_column_of_times_has_a_next_step(self):
         times = pandas.DataFrame({"p": [1], "t": pandas.to_datetime(["2025-01-01"])})
         session = Session(times, unit=Person("p"), budget=PureDP(1))
-        with pytest.raises(ParameterTypeError, match=r"of Datetime'\. Make it a column of days "):
+        with pytest.raises(ParameterTypeError, match=r"of Datetime'\. Convert it to days "):
             session.mode("t", candidates=[datetime.date(2025, 1, 1)], epsilon=1)
         assert session.remaining() == 1
 

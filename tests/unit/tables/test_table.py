@@ -154,7 +154,7 @@ class TestMissing:
     @pytest.mark.parametrize("name", ["reads", "reads.parquet"])
     def test_a_folder(self, tmp_path, name):
         (tmp_path / name).mkdir()
-        with pytest.raises(ParameterError, match=r"It is a folder: .* 'reads/\*\.parquet'"):
+        with pytest.raises(ParameterError, match=r"It is a folder\. .* 'reads/\*\.parquet'"):
             open_table(tmp_path / name)
 
     def test_no_such_database(self, tmp_path):
