@@ -20,9 +20,9 @@ LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "GaussianDP", "ZCDP", "ApproxD
 SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
 # Whether one person moves all scores the same way is half of what a sensitivity says.
 DIRECTION = {"monotonic"}
-# What only shows or plots losses states none, and the auditor tries what others state: its
+# What only shows losses states none, and the auditor tries what others state: its
 # worlds of neighbours are questions to a mechanism, and no release rests on them.
-SHOWING = {"auditing", "cli", "plots"}
+SHOWING = {"auditing", "cli"}
 CHARGES = {"Cost", "charge"}
 CHARGING = (
     *sorted((PACKAGE / "tables").glob("*questions.py")),

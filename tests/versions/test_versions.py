@@ -207,7 +207,9 @@ class TestRefusals:
         scores = tmp_path / "scores.jsonl"
         scores.write_text('{"item": "a", "votes": 1}')
         aged(duckdb)
-        command = f"select {scores} --label item --score votes --epsilon 1 --sensitivity 1".split()
+        command = (
+            f"scores select {scores} --label item --score votes --epsilon 1 --sensitivity 1".split()
+        )
         assert main(command) == 2
         assert "DuckDB 0.9 is too old" in capsys.readouterr().err
 

@@ -27,6 +27,7 @@ BUNDLED = {
     "demo:answers": "answers.csv",
     "demo:articles": "articles.txt",
     "demo:mascot": "mascot.csv",
+    "demo:questions": "questions.json",
     "demo:reads": "reads.csv.gz",
     "demo:reports": "reports.csv",
     "demo:visits": "visits.csv",

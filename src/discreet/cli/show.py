@@ -101,10 +101,6 @@ def answer_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "pe
     if what.startswith("fit_"):
         return model_panel(release, about=about, who=who)
     if what == "top_k":
-        most = asked.get("items_per_person")
-        if most is not None and who == "person":
-            kept = f"at most {most} value{'' if int(most) == 1 else 's'} of each person, at random"
-            about = [*about, ("counted", kept)]
         known = asked.get("candidates") is not None
         return list_panel(release, int(asked["k"]), known=known, about=about, who=who)
     panels: dict[str, Callable[..., Panel]] = {

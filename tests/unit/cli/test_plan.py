@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import discreet
-from discreet.rendering import queries as plots
+from discreet.cli import queries_picture as plots
 
 REQUEST = ("plan", "--queries", "10", "--epsilon", "1", "--delta", "1e-6")
 

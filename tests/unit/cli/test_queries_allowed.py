@@ -5,7 +5,7 @@ import json
 import pytest
 from tiers import first
 
-from discreet.rendering import queries as plots
+from discreet.cli import queries_picture as plots
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 REQUEST = ("queries-allowed", "--bounded-range", "0.1", *BUDGET)

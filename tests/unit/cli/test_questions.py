@@ -322,11 +322,9 @@ class TestShown:
             *UNKNOWN,
         )
         shown = words(ask(*options, "--items-per-person", "1"))
-        assert "counted at most 1 value of each person, at random" in shown
+        assert "values at most 1 counts." in shown
         assert all(name in shown for name in ("Ada", "Bob", "Cy"))
-        assert "counted at most 2 values of each person" in words(
-            ask(*options, "--items-per-person", "2")
-        )
+        assert "values at most 2 count." in words(ask(*options, "--items-per-person", "2"))
         release = answer(ask(*options, "--items-per-person", "1", "--json"))
         assert (sorted(release.value), release.loss) == (["Ada", "Bob", "Cy"], ApproxDP(1, 1e-6))
 
@@ -336,7 +334,7 @@ class TestShown:
         assert (release.mechanism, release.candidates) == ("histogram-laplace", 3)
         assert len(release.counts.values) == 2
         shown = words(ask(*LIST, *KNOWN, "--items-per-person", "1"))
-        assert "counted at most 1 value of each person, at random" in shown
+        assert "values at most 1 counts." in shown
 
     def test_a_row_has_one_item(self, ask):
         options = (
@@ -349,7 +347,7 @@ class TestShown:
             *UNKNOWN,
             "--items-per-person",
         )
-        assert "counted" not in words(ask("top-k", *options, "1"))
+        assert "values at most" not in words(ask("top-k", *options, "1"))
         ask("top-k", *options, "2").refused(
             "'--items-per-person'", "1, or left out, if each row is protected by itself", "Got '2'."
         )

@@ -251,7 +251,7 @@ def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) ->
 
 def _draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
     """Draw how many queries each analysis allows, with a mark at those asked for."""
-    from discreet.rendering.queries import queries as picture_of
+    from discreet.cli.queries_picture import queries as picture_of
 
     assert isinstance(budget, ApproxDP)
     write_picture(file, picture_of(budget, marked=(epsilon, queries)), command)

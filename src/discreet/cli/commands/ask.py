@@ -16,6 +16,7 @@ from rich.text import Text
 
 from discreet import BudgetExceededError, DiscreetError, ParameterError, Release
 from discreet.cli.ask import TABLE_NAMES, TypedTable, table_options
+from discreet.cli.files import unbundled
 from discreet.cli.options import SessionDelta, SessionEpsilon, SessionRho, read_session_budget
 from discreet.cli.show import answer_panel
 from discreet.cli.stated import Nothing, Typed, command_with
@@ -34,11 +35,11 @@ you confirm. If it is interrupted, ask the same file again: with a ledger, what 
 nothing then.
 
 \b
-Example, where questions.json is
-  [{"what": "count", "epsilon": "0.5", "where": "age >= 65"},
-   {"what": "mode", "column": "ward", "candidates": ["A", "B"],
-    "epsilon": "0.5"}]:
-  discreet ask questions.json demo:visits --person patient --yes
+Example, where demo:questions is
+  [{"what": "mode", "column": "ward", "candidates": ["A", "B"],
+    "epsilon": "0.5"},
+   {"what": "count", "epsilon": "0.5", "where": "age >= 65"}]:
+  discreet ask demo:questions demo:visits --person patient --yes
 """
 
 QuestionsFile = Annotated[
@@ -150,7 +151,7 @@ def read_questions(path: str) -> list[Question]:
     """Read the questions of a JSON file. A refusal says which of them is wrong."""
     rule = "a JSON file with a list of questions"
     try:
-        with open(path, "rb") as file:
+        with unbundled(path) as place, open(place, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise ParameterError("QUESTIONS", "a file of at most 10 MB", path, owner=_COMMAND)

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, ParameterError
-from discreet.rendering import queries as drawing
+from discreet.cli import queries_picture as drawing
+from discreet.cli.queries_picture import CURVES, LIMIT, queries
 from discreet.rendering.picture import Line, Text
-from discreet.rendering.queries import CURVES, LIMIT, queries
 
 BUDGET = ApproxDP(1, 1e-6)
 EPSILONS = [Fraction(1, parts) for parts in (20, 10, 4, 2)]
