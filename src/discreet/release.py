@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NoisyCounts", "Release"]
 
-_OF_NUMBERS = ("quantile", "best_price", "fit_")
 SIMULATED = " A simulation with predictable bits: not private."
 """What is said of an answer that was not drawn by chance."""
 
@@ -209,17 +208,6 @@ class Release:
         what = str(asked.get("what", "release")).replace("_", "-")
         return f"{what} of {asked['column']}" if "column" in asked else what
 
-    @property
-    def reading(self) -> dict[str, str]:
-        """How the rows were read, where an answer would be taken for another one without it."""
-        asked = self.asked or {}
-        rules = {}
-        if str(asked.get("what")).startswith(_OF_NUMBERS):
-            rules["numbers"] = "cells that are not numbers count as empty"
-        if asked.get("by") is not None:
-            rules["groups"] = "a person counts in the first listed group only"
-        return rules
-
     def _notes(self) -> list[str]:
         """What should be said with the answer."""
         notes = [] if self.accuracy is None else [self.accuracy.sentence]
@@ -235,13 +223,16 @@ class Release:
         return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
 
     def _repr_html_(self) -> str:
-        from discreet.rendering.html import answer_table, card, paragraph, table
+        from discreet.rendering.html import answer_table, card, paragraph, read_by, table
 
         model = self._model()
         numbers = None if self.counts is None else self.counts.values
         usual = answer_table(pairs_of(self.value), numbers, self.asked or {})
         headings, rows = usual if model is None else model.table()
-        notes = [*self._notes(), *(f"{rule.capitalize()}." for rule in self.reading.values())]
+        notes = [
+            *self._notes(),
+            *(f"{rule.capitalize()}." for rule in read_by(self.asked).values()),
+        ]
         told = [paragraph(note) for note in notes]
         warning = SIMULATED.strip() if self.seeded else None
         return card(self._titled(), table(headings, rows), *told, warning=warning)

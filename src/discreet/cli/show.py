@@ -17,6 +17,7 @@ from discreet import ApproxDP, BoundedRange, Loss, PureDP, Release
 from discreet.accounting import LogisticDP
 from discreet.cli.terminal import facts, label_text, round_down, round_up
 from discreet.plots.ranking import NOTHING_MORE
+from discreet.rendering.html import read_by
 from discreet.rendering.models import MOSTLY, model_of
 
 
@@ -238,7 +239,7 @@ def add_cost(
         table.add_row("people", release.counts.told_total)
     for name, value in about:
         table.add_row(name, label_text(value))
-    for name, rule in release.reading.items():
+    for name, rule in read_by(release.asked).items():
         table.add_row(name, rule)
     if told is not None:
         table.add_row("accuracy", Text(told.sentence))
