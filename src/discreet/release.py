@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NoisyCounts", "Release"]
 
-_OF_NUMBERS = ("quantile", "best_price", "fit_")
 SIMULATED = " A simulation with predictable bits: not private."
 """The warning on an answer whose random bits were predictable."""
 
@@ -276,17 +275,6 @@ class Release:
         what = str(asked.get("what", "release")).replace("_", "-")
         return f"{what} of {asked['column']}" if "column" in asked else what
 
-    @property
-    def reading(self) -> dict[str, str]:
-        """How the rows were read, where an answer would be taken for another one without it."""
-        asked = self.asked or {}
-        rules = {}
-        if str(asked.get("what")).startswith(_OF_NUMBERS):
-            rules["numbers"] = "cells that are not numbers count as empty"
-        if asked.get("by") is not None:
-            rules["groups"] = "a person counts in the first listed group only"
-        return rules
-
     def _sentences(self) -> list[str]:
         """How far off the answer, its counts and its lead can be."""
         sentences = [] if self.accuracy is None else [self.accuracy.sentence]
@@ -317,10 +305,13 @@ class Release:
         return answer_table(pairs_of(self.value), numbers, self.asked or {})
 
     def _repr_html_(self) -> str:
-        from discreet.rendering.html import card, paragraph, table
+        from discreet.rendering.html import card, paragraph, read_by, table
 
         headings, rows = self._table()
-        notes = [*self._notes(), *(f"{rule.capitalize()}." for rule in self.reading.values())]
+        notes = [
+            *self._notes(),
+            *(f"{rule.capitalize()}." for rule in read_by(self.asked).values()),
+        ]
         notes = [paragraph(note) for note in notes]
         warning = SIMULATED.strip() if self.seeded else None
         return card(self._titled(), table(headings, rows), *notes, warning=warning)

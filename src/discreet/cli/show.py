@@ -18,6 +18,7 @@ from discreet.accounting import LogisticDP
 from discreet.cli.terminal import facts, label_text, round_down, round_up, terminal
 from discreet.questions.kinds import written_number
 from discreet.rendering.charts import NOTHING_MORE
+from discreet.rendering.html import read_by
 from discreet.rendering.models import MOSTLY, model_of
 
 
@@ -304,7 +305,7 @@ def add_cost(
         table.add_row("people", release.counts.total_sentence)
     for name, value in about:
         table.add_row(name, label_text(value))
-    for name, rule in release.reading.items():
+    for name, rule in read_by(release.asked).items():
         table.add_row(name, rule)
     if accuracy is not None:
         table.add_row("accuracy", Text(accuracy.sentence))

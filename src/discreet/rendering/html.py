@@ -153,6 +153,24 @@ def answer_table(
     return (header, rows) if is_ranked(asked) else (header[1:], [row[1:] for row in rows])
 
 
+_OF_NUMBERS = ("quantile", "best_price", "fit_")
+
+
+def read_by(asked: Mapping[str, Any] | None) -> dict[str, str]:
+    """How the rows of a question were read, where its answer would else be taken for another.
+
+    >>> read_by({"what": "mode", "by": "ward"})
+    {'groups': 'a person counts in the first listed group only'}
+    """
+    known = asked or {}
+    rules = {}
+    if str(known.get("what")).startswith(_OF_NUMBERS):
+        rules["numbers"] = "cells that are not numbers count as empty"
+    if known.get("by") is not None:
+        rules["groups"] = "a person counts in the first listed group only"
+    return rules
+
+
 def is_ranked(asked: Mapping[str, Any]) -> bool:
     """True if the order of a list is part of the answer: not that of a histogram, whose order is
     that of its candidates, nor of groups.

@@ -22,6 +22,7 @@ from discreet import (
     Person,
     Session,
 )
+from discreet import column as public_column
 from discreet.accounting import Amount, Cost
 from discreet.ledger import Account
 from discreet.questions import QUESTIONS as CLASSES
@@ -31,7 +32,6 @@ from discreet.service.fixed_time import PacedLedger
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 from discreet.session import Price
-from discreet.tables.conditions import column as column_named
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
@@ -383,7 +383,7 @@ def _require_numbers(manifest: Manifest, name: str, column: str, session: Sessio
     if any(CLASSES[what].takes & {"bounds", "prices"} for what in said.ask):
         tried["ask"] = Quantile(column, q=0.5, points=[0, 1], rule="max", epsilon=epsilon)
     if isinstance(said.filter, list) and isinstance(said.filter[0], int):
-        tried["filter"] = Count(where=column_named(column) == said.filter[0], epsilon=epsilon)
+        tried["filter"] = Count(where=public_column(column) == said.filter[0], epsilon=epsilon)
     for word, question in tried.items():
         try:
             with suppress(BudgetExceededError):

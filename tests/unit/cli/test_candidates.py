@@ -133,4 +133,5 @@ def test_what_is_no_list_of_prices(text, part):
 
 def test_as_many_prices_as_there_may_be(shell):
     options = ("--column", "pays", "--one-row", "--prices", f"1:{MOST_PRICES}:1", "--epsilon", "1")
+    options += ("--decimal", ".")
     assert shell("best-price", "-", *options, stdin=b"pays\n7\n").code == 0

@@ -16,7 +16,7 @@ VISITS = "patient,age,cost,back\n" + "".join(
     * (1 + number % 2)
     for number in range(1500)
 )
-WHO = ("--person", "patient", "--rule", "mean", "--epsilon", "4")
+WHO = ("--person", "patient", "--decimal", ".", "--rule", "mean", "--epsilon", "4")
 PUBLIC = ("--columns", "age,cost", "--center", "50,100", "--scale", "30,60", "--norm", "2")
 MODEL = ("--radius", "4", "--intercept")
 FITS = {

@@ -469,7 +469,7 @@ class TestPayingFromALedger:
             "0.25",
             *FROM_LEDGER,
         )
-        people += ("--rule", "max")
+        people += ("--rule", "max", "--decimal", ".")
         assert (
             opened("quantile", *people, "--q", "0.5", "--bounds", "0,100", "--step", "1").code == 0
         )

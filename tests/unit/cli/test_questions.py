@@ -24,12 +24,14 @@ VOTES = "student,teacher,grade,pays,month\n" + "".join(
     for number in range(count)
 )
 WHO = ("--person", "student")
-MODE = ("mode", "votes.csv", "--column", "teacher")
+NUMBERS = ("--numbers-in-text",)
+MODE = ("mode", "votes.csv", *NUMBERS, "--column", "teacher")
 PICK = (*MODE, *WHO, "--candidates", "Ada,Bob,Cy", "--epsilon", "1")
 LARGEST = ("--rule", "max")
 PRICE = (
     "best-price",
     "votes.csv",
+    *NUMBERS,
     "--column",
     "pays",
     *WHO,
@@ -42,6 +44,7 @@ PRICE = (
 MEDIAN = (
     "quantile",
     "votes.csv",
+    *NUMBERS,
     "--column",
     "grade",
     *WHO,
@@ -55,7 +58,7 @@ MEDIAN = (
     "--epsilon",
     "1",
 )
-LIST = ("top-k", "votes.csv", "--column", "teacher", *WHO, "-k", "2", "--epsilon", "1")
+LIST = ("top-k", "votes.csv", *NUMBERS, "--column", "teacher", *WHO, "-k", "2", "--epsilon", "1")
 KNOWN = ("--candidates", "Ada,Bob,Cy")
 UNKNOWN = ("--delta", "1e-6", "--limit", "30")
 COMMANDS = {"mode": PICK, "best-price": PRICE, "quantile": MEDIAN, "top-k": (*LIST, *KNOWN)}
@@ -179,6 +182,7 @@ class TestAnswers:
             "who,pays\n" + "".join(f"p{i},{1 + i % 3}\np{i},{7 + i % 3}\n" for i in range(3000))
         )
         options = ("pays.csv", "--column", "pays", "--person", "who", "--epsilon", "1", "--json")
+        options += NUMBERS
         for rule, prices, medians in (("max", (7, 8, 9), (8, 9)), ("min", (1, 2, 3), (2, 3))):
             assert (
                 answer(ask("best-price", *options, "--prices", "1:9:1", "--rule", rule)).value
@@ -204,6 +208,7 @@ class TestAnswers:
         )
         options = (
             "pays.csv",
+            *NUMBERS,
             "--column",
             "pays",
             "--person",

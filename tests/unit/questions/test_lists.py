@@ -191,5 +191,5 @@ class TestResuming:
     def test_a_list_that_does_not_fit_a_shared_budget_is_not_charged(self, path):
         with opened(path) as session:
             with pytest.raises(BudgetExceededError, match="Nothing was charged"):
-                session.ask([*ALL, Count(where="age > 1", epsilon=1.5)])
+                session.ask([*ALL, Count(where="age > '1'", epsilon=1.5)])
             assert session.spent() == 0
