@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from discreet import Ledger, ParameterError, PureDP
+from discreet import ZCDP, Ledger, Loss, ParameterError, PureDP
 from discreet.cli.ask import read_anchor_file, read_protected
 from discreet.cli.files import unbundled
 from discreet.cli.ledger_show import (
@@ -52,7 +52,6 @@ _OPTIONS = {
     "readers": "--reader",
     "unit": "--person",
     "window_every": "--every",
-    "budget": "--epsilon",
 }
 
 ledger = typer.Typer(
@@ -212,7 +211,10 @@ def open_(
         if analyst is not None and person is None and not one_row
         else read_protected(person, one_row, command)
     )
-    with _opened(address, "open", anchor_file, create=True) as book, unbundled(table or "") as file:
+    with (
+        _opened(address, "open", anchor_file, create=True, budget=budget) as book,
+        unbundled(table or "") as file,
+    ):
         book.open(
             dataset,
             budget=budget,
@@ -242,7 +244,7 @@ def extend(
 ) -> None:
     """Raise a budget, for everybody to see."""
     budget = read_budget(epsilon, delta, rho, f"{_COMMAND} extend")
-    with _opened(address, "extend", anchor_file) as book:
+    with _opened(address, "extend", anchor_file, budget=budget) as book:
         book.extend(dataset, budget=budget, reason=reason, analyst=analyst)
         _show([book.account(dataset, analyst=analyst)], book, as_json)
 
@@ -518,11 +520,17 @@ def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
 
 @contextmanager
 def _opened(
-    address: str, what: str, anchor_file: str | None, *, create: bool = False
+    address: str,
+    what: str,
+    anchor_file: str | None,
+    *,
+    create: bool = False,
+    budget: Loss | None = None,
 ) -> Iterator[Ledger]:
     """Open a ledger; its errors about parameters name the options that were typed."""
+    names = _OPTIONS | {"budget": "--rho" if isinstance(budget, ZCDP) else "--epsilon"}
     with (
-        refusals_in(f"{_COMMAND} {what}", _OPTIONS),
+        refusals_in(f"{_COMMAND} {what}", names),
         Ledger(address, create=create, anchor_file=read_anchor_file(anchor_file)) as book,
     ):
         yield book
