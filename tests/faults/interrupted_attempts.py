@@ -21,7 +21,7 @@ EPSILONS = ("0.1", "0.2", "0.3")
 """Of the attempts, in the order of the places below."""
 
 PLACES = (
-    (fixed_time, "require_small"),
+    (fixed_time.PacedLedger, "reserve"),
     (mode, "count_candidates"),
     (store.PromiseNotes, "end"),
 )
@@ -30,7 +30,7 @@ PLACES = (
 printed = threading.Event()
 
 
-def killed(*arguments):
+def killed(*arguments, **options):
     """Dies here, once the address is known."""
     printed.wait()
     os.kill(os.getpid(), signal.SIGKILL)
