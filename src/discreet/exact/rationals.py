@@ -134,7 +134,7 @@ def whole_sensitivity(value: Any, name: str, owner: str) -> Fraction:
     """
     exact = positive(exact_binary(value, name, owner), value, name, owner)
     if exact.denominator != 1:
-        hint = "Whole numbers move by whole steps."
+        hint = "Whole numbers can only change by whole numbers."
         raise ParameterError(owner, name, "a whole number", value, hint)
     return exact
 

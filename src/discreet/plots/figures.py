@@ -132,7 +132,7 @@ def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -
         )
     axes.set_ylim(0, 1.05)
     axes.margins(x=0.08)
-    axes.set_ylabel("share of persons", fontsize=11)
+    axes.set_ylabel("share of people", fontsize=11)
     _finish(axes, title)
     axes.set_xlabel(
         f"privacy loss {release.loss!r}; the answers only", fontsize=9.5, color="#555555"

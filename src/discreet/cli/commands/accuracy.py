@@ -65,7 +65,7 @@ def error_bound(
     acknowledge: Acknowledge = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far behind the best the selected score can be. No data is needed.
+    """Show how far the chosen score can be behind the best. No data is needed.
 
     \b
     Example (a mascot's name, by approval vote among 100 names):
