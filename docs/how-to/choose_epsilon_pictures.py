@@ -39,24 +39,22 @@ def main() -> None:
         ]
         curves.append(Curve(name=name, points=bounds))
     mode = dict(curves[0].points)
-    for persons in (300, 3_000, 30_000, 300_000):
-        points = [(each, 100 * bound / persons) for each, bound in mode.items() if bound]
-        shares.append(Curve(name=f"{persons:,} persons", points=points))
+    for people in (300, 3_000, 30_000, 300_000):
+        points = [(each, 100 * bound / people) for each, bound in mode.items() if bound]
+        shares.append(Curve(name=f"{people:,} people", points=points))
     lines(
         curves,
         title="How far off each question can be",
         across="epsilon of the question",
-        up="persons, with 95 %",
+        up="people, with 95% confidence",
         notes=["Bounds for every table. Doubling epsilon halves them."],
     ).save(str(FOLDER / "accuracy-over-epsilon.svg"))
     lines(
         shares,
-        title="The same for a mode of 1,000 candidates, by size",
+        title="A mode of 1,000 candidates, by number of people",
         across="epsilon of the question",
-        up="per cent of all persons, with 95 %",
-        notes=[
-            "The error is a number of persons, whatever the table: large tables hardly feel it."
-        ],
+        up="percent of all people, with 95% confidence",
+        notes=["The error is a number of people: it matters less in large tables."],
     ).save(str(FOLDER / "accuracy-over-persons.svg"))
 
 

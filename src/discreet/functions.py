@@ -202,7 +202,7 @@ def top_k_unknown_domain(
     acknowledge: str | None = None,
     bits: Bits | None = None,
 ) -> Release:
-    """The k most frequent items of data whose items are not known beforehand, most frequent first.
+    """The k most frequent items of data whose items are not known in advance, most frequent first.
 
     counts: how many persons have each item, for the items that occur. A person may have
         many items, but counts once for each.

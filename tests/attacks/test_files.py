@@ -354,7 +354,7 @@ class TestTables:
         ledger.close()
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(addition)
-        with pytest.raises(LedgerError, match="must have its own tables"):
+        with pytest.raises(LedgerError, match="must contain only its own tables"):
             Ledger(f"sqlite:///{path}")
 
     @pytest.mark.parametrize(

@@ -332,7 +332,11 @@ WRONG = {
     "no such target": ("fit_linear", {"target": "colour"}, "'target' .* one of the columns"),
     "no numbers": ("fit_deepest", {"columns": ["height", "day"]}, "'columns' .* of numbers or of"),
     "a target without numbers": ("fit_linear", {"target": "day"}, "'target' .* of numbers or of"),
-    "no rule": ("fit_subspace", {"rule": None}, "'rule' .* several rows. Got None. Add up"),
+    "no rule": (
+        "fit_subspace",
+        {"rule": None},
+        "'rule' .* several rows. Got None. Use 'sum' to add up",
+    ),
     "no such rule": ("fit_subspace", {"rule": "max"}, "'rule' .* 'sum', 'mean'"),
     "too many dimensions": ("fit_subspace", {"k": 2}, "'k' .* below the number of columns, 2"),
     "scales": ("fit_subspace", {"scale": [1, 1, 1]}, "'scale' .* Got 3 for 2 columns"),

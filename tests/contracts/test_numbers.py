@@ -192,7 +192,8 @@ class TestIntervals:
         made = on_pieces([0, 1, 3], epsilon=1, sensitivity=1, step=1)
         for call in (made.select, lambda scores: made.log_probability(0, scores)):
             with pytest.raises(
-                discreet.errors.ScoresError, match="one for each piece, one more than"
+                discreet.errors.ScoresError,
+                match="one more than the breakpoints: one for each piece",
             ):
                 call([1, 2, 3])
 
@@ -386,7 +387,7 @@ class TestExtremes:
                 made.select([1, 2], odd)
             assert wrong.value.__context__ is None
         with pytest.raises(
-            discreet.errors.ScoresError, match=r"one more than breakpoints\. Got another number"
+            discreet.errors.ScoresError, match=r"one for each piece\. Got another number"
         ):
             made.select([1, 2, 3], [4])
 

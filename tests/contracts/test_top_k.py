@@ -543,7 +543,7 @@ class TestPayWhatYouGet:
         account = self.account(outcomes=3)
         with pytest.raises(BudgetExceededError) as caught:
             account.top_k({"secret-item": 987654}, k=4, limit=4)
-        assert str(caught.value).endswith("has room for 3 more outcomes. Requested 4.")
+        assert str(caught.value).endswith("has room for only 3 more outcomes. Requested 4.")
         assert "secret" not in str(caught.value)
         assert (account.remaining_outcomes, account.remaining_calls) == (3, 4)
 
@@ -552,7 +552,7 @@ class TestPayWhatYouGet:
         account.top_k([], k=1, limit=1)
         with pytest.raises(BudgetExceededError) as caught:
             account.top_k([], k=1, limit=1)
-        assert str(caught.value).endswith("has room for 0 more outcomes. Requested 1.")
+        assert str(caught.value).endswith("has room for only 0 more outcomes. Requested 1.")
 
     def test_public_mistakes_cost_nothing(self):
         account = self.account()

@@ -257,7 +257,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("pragma user_version = 4")
             connection.execute("create table people (name text)")
-        with pytest.raises(LedgerError, match="must have its own tables"):
+        with pytest.raises(LedgerError, match="must contain only its own tables"):
             Ledger(f"sqlite:///{path}")
 
     def test_a_damaged_page_is_noticed(self, path):

@@ -249,7 +249,8 @@ def _event(loss: Loss, accountant: Accountant, library: Any) -> DpEvent:
             noise_multiplier=_rounded_down(_gaussian_noise, loss.epsilon)
         )
     hint = (
-        "Concentrated DP needs an RDP accountant: no Gaussian stands for all mechanisms of one rho."
+        "Concentrated DP needs an RDP accountant, because mechanisms with the same rho can "
+        "differ otherwise."
     )
     raise ParameterError(
         "losses",

@@ -102,7 +102,7 @@ def _scores(candidates: int, span: Fraction, monotonic: bool, extremes: bool) ->
             candidates=candidates, sensitivity=span, monotonic=monotonic, extremes=extremes
         )
     if span.denominator != 1:
-        rule = "a whole number with so many candidates"
+        rule = "a whole number with this many candidates"
         raise ParameterError("sensitivity", rule, span)
     return ScoreArrays(candidates=candidates, sensitivity=int(span), monotonic=monotonic)
 

@@ -152,7 +152,7 @@ def list_panel(
     about, who: as for `selection_panel`.
     """
     table = facts()
-    candidates = "not known beforehand"
+    candidates = "not known in advance"
     if release.candidates is not None:
         number = f"{release.candidates:,}"
         candidates = number if known else f"{candidates}; the {number} most frequent take part"

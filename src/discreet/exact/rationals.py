@@ -134,7 +134,7 @@ def whole_sensitivity(value: Any, name: str) -> Fraction:
     """
     exact = positive(exact_binary(value, name), value, name)
     if exact.denominator != 1:
-        hint = "Whole numbers move by whole steps."
+        hint = "Whole numbers can only change by whole numbers."
         raise ParameterError(name, "a whole number", value, hint)
     return exact
 

@@ -260,7 +260,7 @@ class SelectionMechanism(ABC):
         return self._loss
 
     def loss_with_gap(self) -> Loss:
-        """What one selection costs where the gap is told, too."""
+        """What one selection costs if the gap is released, too."""
         if self.law.gap_loss is None:
             raise self._no_gap()
         return self.law.gap_loss(self.epsilon)

@@ -75,7 +75,9 @@ def accuracy_curve(points: Sequence[tuple[float, float]], k: int, chosen: int) -
     label = Markup('<text class="tick" x="{}" y="{}" text-anchor="end">epsilon</text>').format(
         _WIDTH - 10, bottom + 48
     )
-    return _picture(height, f"Right names of {k} over epsilon, on made-up data", *parts, label)
+    return _picture(
+        height, f"How many of {k} names are right at each epsilon, on made-up data", *parts, label
+    )
 
 
 def spending_steps(spent: Sequence[float], limit: float, unit: str) -> Markup:

@@ -198,7 +198,7 @@ class TestFunctions:
             assert np.abs(pair.first - pair.second).max() == 1
             assert len(pair.first) == 100_000
         assert "100,000 candidates" in world.describe()
-        with pytest.raises(ParameterError, match="a whole number with so many candidates"):
+        with pytest.raises(ParameterError, match="a whole number with this many candidates"):
             from_function(softmax, scores=100_000, sensitivity=0.5)
 
     def test_the_wrong_winner(self):

@@ -293,7 +293,7 @@ class TestUnknownDomain:
         assert "newt" not in outcome.out
         words = " ".join(outcome.out.replace("│", "").split())
         assert (
-            "limited-domain candidates not known beforehand; the 30 most frequent take part"
+            "limited-domain candidates not known in advance; the 30 most frequent take part"
             in words
         )
 

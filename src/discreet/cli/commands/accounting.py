@@ -79,13 +79,13 @@ def compose(
     delta: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER", help="The delta of all queries together: shows their epsilon."
+            metavar="NUMBER", help="The delta of all queries together, to compute their epsilon."
         ),
     ] = None,
     epsilon: Annotated[
         str | None,
         typer.Option(
-            metavar="NUMBER", help="The epsilon of all queries together: shows their delta."
+            metavar="NUMBER", help="The epsilon of all queries together, to compute their delta."
         ),
     ] = None,
     non_adaptive: NonAdaptive = False,

@@ -57,7 +57,7 @@ _BOUND = {
 
 @stated_command("discreet error-bound", _BOUND)
 def error_bound(typed: Typed, as_json: AsJson = False) -> None:
-    """Show how far behind the best the selected score can be. No data is needed.
+    """Show how far the chosen score can be behind the best. No data is needed.
 
     \b
     Example (a mascot's name, by approval vote among 100 names):

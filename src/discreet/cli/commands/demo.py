@@ -67,7 +67,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Ask a bundled table, and show what each answer costs.
+    """Ask questions about a bundled table, and show what each answer costs.
 
     It has reads of articles, and the people in it are made up. The answers are real
     draws, so they differ from run to run. Takes a few seconds.

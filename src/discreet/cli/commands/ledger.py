@@ -399,8 +399,8 @@ def verify(
 ) -> None:
     """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
 
-    The last line is today's anchor. Keep it elsewhere and give it with --anchor: then a
-    ledger that was put back to an older copy is found out.
+    The last line is today's anchor. Keep it elsewhere and give it with --anchor, so that
+    an older copy of the ledger is noticed.
 
     \b
     Example:
