@@ -4,10 +4,10 @@
                                             [--quick] [--output FOLDER]
 
 Everything is asked for at the price of one selection of epsilon 0.1, in four kinds of
-budget. Draws are seeded, and repeated until the mean error of each way is known to 1%. A
-cell is a question with its public numbers: how many candidates, k, items of a person. Its
-errors are means over the shapes of the data, each divided by the error of the best way for
-that shape, because no way is best for all of them. A run writes
+budget. Draws are seeded, and repeated until the mean error of each way is known to 1%, or
+for a second. A cell is a question with its public numbers: how many candidates, k, items of
+a person. Its errors are means over the shapes of the data, each divided by the error of the
+best way for that shape, because no way is best for all of them. A run writes
 benchmarks/results/best_for_the_price.{json,md}, in which parts that were not asked for stay.
 """
 

@@ -79,8 +79,8 @@ def test_simulated_answers_have_the_law_of_real_ones(k):
 def test_an_epsilon_is_chosen_by_accuracy(shell):
     words = ["choose-epsilon", "mode", "--candidates", "1000", "--within", "50", "--json"]
     told = json.loads(shell(*words).out)
-    assert told["epsilon"] == "39/200"
-    assert told["bounds"]["0.1"]["bound"] == 99
+    assert told["epsilon"] == "181/1000"
+    assert told["bounds"]["0.1"]["bound"] == 92
 
 
 BUDGETS = {

@@ -53,7 +53,7 @@ def bare(release):
                 "peeling-permute-and-flip",
                 "accuracy With 95% confidence, no unlisted candidate beats a listed one by more "
                 "than "
-                "16.5.",
+                "12.3.",
             ),
         ),
         (
@@ -61,7 +61,7 @@ def bare(release):
             (
                 "BoundedRange(epsilon=1)",
                 "joint-exponential",
-                "accuracy With 95% confidence, each candidate is at most 12.4 behind the one that "
+                "accuracy With 95% confidence, each candidate is at most 12.3 behind the one that "
                 "belongs in its place.",
             ),
         ),
