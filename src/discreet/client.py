@@ -68,7 +68,7 @@ def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
     >>> connect("http://example.org", key="dsc_")
     Traceback (most recent call last):
     discreet.errors.ParameterError: The 'url' parameter of connect must be https, or http on this \
-computer: a key must not travel in clear. Got 'http://example.org'.
+computer, because a key must not travel unencrypted. Got 'http://example.org'.
     """
     if not isinstance(url, str) or not _is_safe(url):
         rule = "https, or http on this computer, because a key must not travel unencrypted"

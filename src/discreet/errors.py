@@ -500,9 +500,6 @@ def escaped(text: str) -> str:
 
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_usual_hook = sys.excepthook
-
-
 def _end_script(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
@@ -514,9 +511,11 @@ def _end_script(
         place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: ", trace.tb_next
     told = isinstance(error, DiscreetError) and error.__cause__ is None
     if not (told and place and sys.stderr):
-        _usual_hook(kind, error, error.__traceback__)
+        sys.__excepthook__(kind, error, error.__traceback__)
         return
     print(f"{place}{kind.__name__}: {escaped(str(error))}", file=sys.stderr)
 
 
-sys.excepthook = _end_script
+# a program's own hook stays, also one that was set before an error of ours was first needed
+if sys.excepthook is sys.__excepthook__:
+    sys.excepthook = _end_script

@@ -559,10 +559,13 @@ class TestCaps:
         told = discreet.planning.accuracy_at(
             "quantile", epsilon=1, q=0.5, points=9, rows_per_person=5
         )
-        assert "the answer's rank on the grid is off by at most 26 rows. At" in told.sentence
+        assert told.sentence == (
+            "With 95% confidence, the answer's rank on the grid is off by at most 22 rows. If at "
+            "least 440 rows count, that is at most 5 percentiles. At most 5 rows per person count."
+        )
         assert told.cap == 5
         assert (
-            "off by at most 5.2 people."
+            "off by at most 4.39 people."
             in discreet.planning.accuracy_at("quantile", epsilon=1, q=0.5, points=9).sentence
         )
 

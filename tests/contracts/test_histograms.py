@@ -480,9 +480,14 @@ class TestChoice:
         assert name(50, 200, delta=1e-6) == "one-shot-gumbel"
         # where a price is known, everything gets what it buys
         price = {"price": price_in(ApproxDP(10, 1e-6), 1), "candidates": 100}
-        assert name(10, 1, **price) == "histogram-gaussian"
-        assert name(2, 1, **price) == name(10, 8, **price) == "one-shot-gumbel"
-        assert name(10, 100, **price | {"candidates": 10}) == "histogram-correlated"
+        assert name(2, 1, **price) == name(10, 1, **price) == "histogram-gaussian"
+        assert name(2, 2, **price) == name(10, 8, **price) == "one-shot-gumbel"
+        # noise that the counts share, too, if it is not much wider than that of picks
+        price["candidates"] = 10
+        assert name(10, 100, **price) == "one-shot-gumbel"
+        assert name(10, 100, with_counts=True, **price) == "histogram-correlated"
+        price["price"] = price_in(PureDP(10), 1)
+        assert name(10, 100, **price) == "histogram-correlated"
 
     @pytest.mark.parametrize("items", [None, 1, 3])
     @pytest.mark.parametrize("k", [1, 2, 6])

@@ -749,7 +749,7 @@ class TestSettling:
         ledger.open("survey", budget=PureDP(1))
         reservation = charge(ledger)
         assert reservation.settle(answer()) == answer()
-        with pytest.raises(LedgerError, match="settled once"):
+        with pytest.raises(LedgerError, match="can be settled only once"):
             reservation.settle(answer("husky"))
         assert ledger.verify().entries == 3
 
@@ -764,7 +764,7 @@ class TestSettling:
     def test_a_release_costs_no_more_than_was_charged(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         reservation = charge(ledger, 0.1)
-        with pytest.raises(ParameterError, match="costs no more than was charged"):
+        with pytest.raises(ParameterError, match="costs no more than what was charged"):
             reservation.settle(answer(loss=PureDP(0.2)))
         assert reservation.settle(answer(loss=BoundedRange(0.1))).value == "terrier"
 
@@ -1102,7 +1102,7 @@ class TestPages:
     def test_a_page_does_not_read_the_chain(self, filled, place):
         place.sql("update discreet_entries set body = 'x' where number = 3")
         assert filled.history(limit=2)[0].key == "9"
-        with pytest.raises(LedgerDamagedError, match=r"Entry 3 of .* must have the hash"):
+        with pytest.raises(LedgerDamagedError, match=r"Entry 3 of .* must have its original hash"):
             filled.history()
 
     def test_an_answer_that_was_changed_is_found(self, filled, place):
@@ -1579,7 +1579,7 @@ class TestVerification:
             forged,
             point.hash,
         )
-        with pytest.raises(LedgerDamagedError, match=r"Entry 9 .* one that was allowed"):
+        with pytest.raises(LedgerDamagedError, match=r"Entry 9 of .* must fit the budget"):
             ledger.verify()
 
     def test_a_copy_put_back_is_found_by_an_anchor_only(self, place):
@@ -1710,7 +1710,7 @@ class TestAnchorFiles:
                 ):
                     use(ledger)
         with pytest.raises(
-            LedgerError, match=r"must hold a later point of the ledger .* Find out where it is"
+            LedgerError, match=r"must hold a later point of the ledger .* Find out why\. Write the"
         ):
             Ledger(place.url, anchor_file=file)
 

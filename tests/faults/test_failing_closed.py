@@ -116,9 +116,7 @@ class TestOpening:
 
     @pytest.mark.usefixtures("looked_into")
     def test_a_new_file_is_not_waited_for_any_longer_than_asked(self, path):
-        with pytest.raises(
-            LedgerError, match=r"must be a file that you can read and write\. Got: database is"
-        ):
+        with pytest.raises(LedgerError, match=r"must be readable and writable\. Got: database is"):
             Ledger(f"sqlite:///{path}", timeout=0.2)
 
     def test_a_new_file_is_opened_by_many_at_once(self, path):
@@ -159,7 +157,7 @@ class TestDisk:
             connection.execute(f"pragma max_page_count = {pages}").fetchall()
         with pytest.raises(
             LedgerError,
-            match=r"must be a file that you can read and write. Got: database or disk is full",
+            match=r"must be readable and writable. Got: database or disk is full",
         ):
             ledger.reserve("survey", PureDP(0.1), request={"long": "x" * 60_000})
         ledger.close()  # a new connection has room again
@@ -189,7 +187,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
             check=False,
         )
         assert done.returncode == 1
-        assert "must be a file that you can read and write" in done.stderr
+        assert "must be readable and writable" in done.stderr
         released = {int(line) for line in done.stdout.split()}
         assert released
         assert released <= {made.number for made in ledger.history("survey", limit=10_000)}
@@ -244,7 +242,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
         def only_reading(path):
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 
-        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
+        with pytest.raises(LedgerError, match="must be readable and writable"):
             SQLiteStore(path, 1, only_reading)
         goes_on(ledger, 0)
 
@@ -399,7 +397,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
         seen = []
 
         def handle(*_):
-            with pytest.raises(LedgerError, match=r"one call at a time\. Got one from inside"):
+            with pytest.raises(
+                LedgerError,
+                match=r"must be used by one call at a time\. Got a call inside another one",
+            ):
                 ask()
             other = sqlite3.connect(path, isolation_level=None, timeout=0)
             with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):

@@ -84,7 +84,7 @@ class TestConnections:
         database.sql(TERMINATE)
         with pytest.raises(
             LedgerError,
-            match=r"must be a file that you can read and write. Got: .* No answer was given",
+            match=r"must be readable and writable. Got: .* No answer was given",
         ):
             charge(ledger)
         goes_on(ledger, TENTH)
@@ -109,7 +109,7 @@ class TestConnections:
             flush(rows)
 
         monkeypatch.setattr(Transaction, "flush", killed_first)
-        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
+        with pytest.raises(LedgerError, match="must be readable and writable"):
             charge(ledger)
         goes_on(ledger, 0)
 
@@ -233,7 +233,7 @@ while failures < 4:
         number = ledger.reserve("survey", PureDP(1e-6), request={}).number
         os.write(file, f"{number}\\n".encode())
     except LedgerError as error:
-        assert "must be a file that you can read and write" in str(error), error
+        assert "must be readable and writable" in str(error), error
         failures += ledger is not None
         time.sleep(0.2)
         ledger = None

@@ -224,6 +224,8 @@ ARROWS = {
         "mechanisms.base",
         "mechanisms.selection",
         "mechanisms.count_lists",
+        "privacy.cost",
+        "privacy.parameters",
         "public names",
         "questions",
         "service",

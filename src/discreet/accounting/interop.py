@@ -166,7 +166,7 @@ def from_dp_event(event: DpEvent) -> dict[Loss, int]:
         if type(part) is library.ComposedDpEvent:
             waiting += [(each, times) for each in reversed(part.events)]
         elif type(part) is library.SelfComposedDpEvent:
-            with called_as("SelfComposedDpEvent"):
+            with called_as("SelfComposedDpEvent", ["count"]):
                 repeats = count(part.count, "count", least=0)
             if repeats:
                 waiting.append((part.event, times * repeats))
@@ -303,7 +303,7 @@ def _loss_of(event: DpEvent, library: Any) -> Loss | None:
     }
     # exactly: a subclass may mean something else
     if type(event) in readers:
-        with called_as(type(event).__name__):
+        with called_as(type(event).__name__, dir(event)):
             return readers[type(event)](event)
     names = ", ".join(kind.__name__ for kind in readers)
     rule = f"one of {names}, or a composition of them"

@@ -56,7 +56,7 @@ COMMANDS = {
         "Pick the median or another quantile, from the points of a public grid.",
     ),
     "quantiles": ("questions", "Pick several quantiles for one price, in ascending order."),
-    "fit": ("questions", "Models of the columns of a table: components, regressions, a center."),
+    "fit": ("questions", "Fit models to columns of a table: components, regressions, a center."),
     "ask": ("ask", "Ask all questions of a file, after showing what they cost together."),
     "scores": ("scores", "Files of scores: pick the best candidates, or see how likely each is."),
     "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
@@ -70,8 +70,8 @@ COMMANDS = {
     "audit": ("audit", "Look for a violation of a privacy claim in any selection code."),
     "serve": ("serve", "Serve published data sets to a team: an API and a page."),
     "explore": ("serve", "Ask a file of your own on a page in the browser."),
-    "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
-    "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
+    "demo": ("demo", "Ask questions about a bundled table, and show what each answer costs."),
+    "ledger": ("ledger", "Open durable budgets, see what is left, and verify them."),
 }
 _PLAIN = (bool, str, list[str])
 # modules whose commands open tables

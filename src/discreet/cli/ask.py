@@ -59,6 +59,7 @@ from discreet.cli.table_options import (
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
 from discreet.privacy.cost import more_like_this
+from discreet.privacy.parameters import protects
 from discreet.questions import Question, parse_condition
 from discreet.questions.kinds import Listed, TwoLabels
 from discreet.tables.table import HEADER_ADVICE
@@ -104,16 +105,15 @@ class TypedTable:
     as_json: AsJson = False
 
     def facts(self, where: object = None) -> Sequence[Fact]:
-        """Who is protected and which rows count, for people to read."""
-        who = (
-            "every row by itself" if self.person is None else f"every {self.person}, with all rows"
-        )
-        about = [("protected", who), *([] if where is None else [("where", str(where))])]
+        """State who is protected and which rows count, for people to read."""
+        unit = OneRow() if self.person is None else Person(self.person)
+        about = [("protects", protects(unit))]
+        about += [] if where is None else [("where", str(where))]
         return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
 
     @property
     def who(self) -> str:
-        """Whom the promise is about: a row or a person."""
+        """The subject of the promise: a row or a person."""
         return "row" if self.person is None else "person"
 
     @property
@@ -202,7 +202,7 @@ class TypedTable:
             named, hint = "--ledger", ""
             if not self.ledger:
                 # whoever has set the variable expects every question to be charged
-                named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
+                named, hint = "DISCREET_LEDGER", "Unset it to ask without a ledger."
             raise ParameterError("--dataset", f"given with {named}", Nothing(), hint, owner=command)
         ledger = stack.enter_context(
             Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))

@@ -187,9 +187,9 @@ def local_file(file: str, command: str, option: str) -> Iterator[str]:
 def _require_file(file: str, command: str, option: str) -> None:
     # a device such as /dev/zero has no end, and a socket cannot be read as a file
     if not os.path.isfile(file) and not _is_pipe(file):
-        hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        hint = "Download it first: discreet reads only local files." if "://" in file else ""
         if os.path.isdir(file):
-            hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+            hint = "It is a folder. Name its files by a pattern, such as 'reads/*.parquet'."
         raise ParameterError(
             option, "an existing file, or - for standard input", file, hint, owner=command
         )

@@ -39,7 +39,7 @@ _MECHANISMS: dict[str, Callable[..., ReportMechanism]] = {
 _HELPS = {
     "epsilon": "The privacy loss of one report.",
     "acknowledge": f"An epsilon above 64 needs the words '{NOT_PRIVATE}'.",
-    "size": "With subset, how many categories a report names; left out, the best number.",
+    "size": "With subset, how many categories a report names; the best number by default.",
 }
 
 CategoriesOption = Annotated[

@@ -226,7 +226,7 @@ def count_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "per
 def _with_cost(table: Table, release: Release, about: Sequence[Fact], who: str) -> Panel:
     costs = facts()
     size = release.candidates
-    candidates = "not known beforehand" if size is None else f"{size:,}"
+    candidates = "not known in advance" if size is None else f"{size:,}"
     add_cost(costs, release, candidates, about, who)
     return release_panel(Group(table, "", costs))
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+import discreet
 from discreet import ParameterError, literals
 from discreet.questions.kinds import (
     Choice,
@@ -81,8 +82,8 @@ def hint_in_options(hint: str, known: Collection[str] = ()) -> str:
 
     >>> hint_in_options("Say rule='max' or items_per_person=, or k=3.")
     'Say --rule max or --items-per-person, or -k 3.'
-    >>> hint_in_options("For another one: CsvFile(path, encoding='latin-1').")
-    'For another one: --encoding latin-1.'
+    >>> hint_in_options("Give another one, as in CsvFile(path, encoding='latin-1').")
+    'Give another one, as in --encoding latin-1.'
     >>> hint_in_options("Say numbers_in_text=True, or decimal=','.")
     'Say --numbers-in-text, or --decimal ,.'
     >>> hint_in_options("See Ledger.open.")
@@ -111,6 +112,8 @@ _KINDS: dict[str, Kind] = {
 }
 # as in "sensitivity, monotonic: as for `select`", with the lines that follow
 _DESCRIBED = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.*(?:\n    .*)*)", re.MULTILINE)
+# as in "True if scores are counts" and "True to learn also, as Release.counts, the scores"
+_IN_PYTHON = re.compile(r"^True (?:if|to) |, as Release\.[a-z]+,")
 
 
 def is_list(kind: Kind) -> bool:
@@ -130,8 +133,10 @@ def parameters_of(
     elsewhere: help for parameters that the docstring only refers to.
     """
     helps = dict(elsewhere or {})
+    known = inspect.signature(function).parameters
     for names, text in _DESCRIBED.findall(inspect.getdoc(function) or ""):
-        plain = " ".join(text.split()).replace("`", "")
+        plain = _IN_PYTHON.sub("", " ".join(text.split()).replace("`", ""))
+        plain = in_options(plain.replace("NOT_PRIVATE", repr(discreet.NOT_PRIVATE)), known)
         if not plain.startswith(("as for ", "as in ")):
             helps |= {name: plain[0].upper() + plain[1:] for name in names.split(", ")}
     return {
@@ -142,7 +147,7 @@ def parameters_of(
             help=helps.get(name, ""),
             not_over_http="",
         )
-        for name, each in inspect.signature(function).parameters.items()
+        for name, each in known.items()
         # bits are for tests and simulations
         if each.kind is inspect.Parameter.KEYWORD_ONLY and name not in ("bits", *without)
     }

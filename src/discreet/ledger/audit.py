@@ -130,7 +130,7 @@ def _find_again(transaction: Transaction, memory: Replayed, head: Anchor, name: 
             is_right &= request is not None and _with_digest(request) == memory.request(place)
         if not is_right:
             raise LedgerDamagedError(
-                f"The indexes of the ledger {name} must lead to its entries and sums. Got others."
+                f"The indexes of the ledger {name} must match its entries and sums. Got others."
             )
 
 

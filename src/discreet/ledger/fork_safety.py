@@ -176,9 +176,8 @@ def require_not_inherited(what: Hashable) -> None:
     for one in list(_open):
         if what is not None and one.what == what and one.process != process:
             raise LedgerError(
-                "A ledger in a file must not be in use at the moment of a fork. Got a process that "
-                "was forked in the middle of a charge. Start it anew, or by multiprocessing's "
-                "'spawn'."
+                "This process was forked while a ledger in a file was being charged. Start it "
+                "anew, or use multiprocessing's 'spawn'."
             )
 
 
@@ -188,8 +187,8 @@ def require_own(process: int) -> None:
     """
     if os.getpid() != process:
         raise LedgerError(
-            "An operation of a ledger, and its connection, must stay in its process. Got one that "
-            "was forked meanwhile: it is its parent's."
+            "An operation of a ledger, and its connection, must stay in its process. Got a fork of "
+            "that process."
         )
 
 

@@ -561,7 +561,7 @@ class Ledger:
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
         for name, value in subject.to_dict().items():
-            rule = "left out for an analyst: it is the data set's"
+            rule = "left out for an analyst, because it belongs to the data set"
             raise ParameterError(name, rule, value, owner=owner)
         return self._terms(dataset, owner)
 

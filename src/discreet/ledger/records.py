@@ -45,7 +45,7 @@ class Reservation:
 
     @property
     def replayed(self) -> bool:
-        """Whether the same request was answered before, so that nothing was charged now."""
+        """True if the same request was answered before, so that nothing was charged now."""
         return self.answer is not None
 
     def __enter__(self) -> Reservation:
@@ -71,11 +71,12 @@ class Reservation:
                 "release", "a Release", type(release).__name__, owner="Reservation.settle"
             )
         if not release.loss <= self.loss:
-            rule = f"one that costs no more than was charged, {self.loss!r}"
+            rule = f"one that costs no more than what was charged, {self.loss!r}"
             raise ParameterError("release", rule, release.loss, owner="Reservation.settle")
         if self._settled:
             raise LedgerError(
-                f"Charge {self.number} must be settled once. Got another answer: reserve for it."
+                f"Charge {self.number} can be settled only once. Got another answer. Reserve "
+                f"again for it."
             )
         self._settle(release)
         self._settled = True

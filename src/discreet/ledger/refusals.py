@@ -71,12 +71,12 @@ def running_error(key: str, waited: float) -> ReservationRunningError:
 
 def lost_error(key: str, state: str) -> ReservationLostError:
     """The error for a request that was charged, and whose answer is not there."""
-    what = "its answer was lost: it failed, or its process is gone"
+    what = "its answer was lost, because it failed or its process ended"
     if state == SETTLED:
-        what = "was answered, and the answer was not kept"
+        what = "its answer was not kept"
     return ReservationLostError(
-        f"The request {key!r} was charged before and {what}. It is never computed again for "
-        "the same charge. Ask with again=True (the shell: --fresh), and pay again."
+        f"The request {key!r} was charged before, but {what}. To compute it anew and pay again, "
+        "ask with again=True (in the shell: --fresh)."
     )
 
 

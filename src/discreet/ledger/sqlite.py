@@ -265,7 +265,7 @@ class SQLiteStore:
             # A signal handler, or a finalizer, may ask in the middle of its own thread's
             # transaction: its failure to begin another one would roll ours back.
             if connection.is_busy:
-                raise wrong(self._place.name, f"asked by {ONE_CALL}", FROM_INSIDE)
+                raise wrong(self._place.name, f"used by {ONE_CALL}", FROM_INSIDE)
             writes = begin == WRITING
             try:
                 connection.is_busy = True

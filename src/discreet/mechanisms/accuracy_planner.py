@@ -81,7 +81,7 @@ def plan_accuracy(
         leave it out, and give `delta`, and `limit` or `items_per_person`.
     highest_price: of a "best_price", the highest of the `candidates` prices.
     q, points: of quantiles, the share or shares, and how many points the grid has.
-    sensitivity, monotonic, score_range: of "select", as there.
+    sensitivity, monotonic, score_range: as for `select`.
     mechanism, method, k, delta, limit, items_per_person, rows_per_person: as in the
         question.
     budget: of the session that will be asked, which says how a list of items of which a

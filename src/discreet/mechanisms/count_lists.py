@@ -378,7 +378,7 @@ def make_top_k(
 ) -> TopKMechanism:
     """The mechanism that `top_k` uses with these parameters."""
     if choice(method, TOP_K_METHODS, "method") == "histogram":
-        rule = "another one where nobody knows how many items a person has"
+        rule = "another one, unless you limit how many items of each person count"
         raise ParameterError("method", rule, method, "Say items_per_person=.")
     k, exact_delta = count(k, "k"), read_delta(delta)
     # docs/proofs/top-k.md#what-the-code-states

@@ -170,14 +170,16 @@ class Cap:
     def _keep_in_duckdb(self, rows: Any, person: str, item: str) -> nw.LazyFrame[Any]:
         """By DuckDB's own hash, mixed once more after the person's and the item's have met: by
         their exclusive or alone some items of three would be kept more often than others.
+        Items whose hashes are equal, which somebody may have looked for, go by their values:
+        the order of the rows hangs on the rows of others.
         """
         who, what = quoted(person), quoted(item)
         mixed = f"hash(xor(hash('{self.key}', {who}), hash({what})))"
         if self.items <= _IN_ONE_PASS:
-            smallest = f"{who}, min_by({what}, {mixed}, {self.items}) as {_RANK}"
+            smallest = f"{who}, min_by({what}, row({mixed}, {what}), {self.items}) as {_RANK}"
             listed = rows.aggregate(smallest, who)
             return as_frame(listed.project(f"{who}, unnest({_RANK}) as {what}"))
-        rank = f"row_number() over (partition by {who} order by {mixed}) as {_RANK}"
+        rank = f"row_number() over (partition by {who} order by {mixed}, {what}) as {_RANK}"
         ranked = rows.project(f"{who}, {what}, {rank}")
         return as_frame(ranked.filter(f"{_RANK} <= {self.items}").project(f"{who}, {what}"))
 

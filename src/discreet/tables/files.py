@@ -165,7 +165,7 @@ def ending_of(path: str) -> str:
 
 
 def is_sqlite(path: str) -> bool:
-    """Whether a file begins as all SQLite files do, with or without rows."""
+    """True if a file begins as all SQLite files do, with or without rows."""
     try:
         with open(os.path.expanduser(path), "rb") as file:
             return file.read(16) == b"SQLite format 3\0"

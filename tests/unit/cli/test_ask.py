@@ -18,7 +18,7 @@ QUESTIONS = [
     {"what": "count", "epsilon": "0.25", "where": "age >= 65"},
     {"what": "top_k", "column": "ward", "k": 2, "candidates": ["A", "B", "C"], "epsilon": "0.25"},
 ]
-ASK = ("ask", "questions.json", "visits.csv", "--person", "patient")
+ASK = ("ask", "questions.json", "visits.csv", "--decimal", ".", "--person", "patient")
 PAID = ("--ledger", "budget.db", "--dataset", "visits")
 
 

@@ -97,7 +97,7 @@ class TestBudgets:
             "The '--epsilon' parameter of discreet ledger open must be the one that it was opened "
             "with, "
             "PureDP(epsilon=1)",
-            "see discreet ledger extend.",
+            "To raise a budget, use discreet ledger extend.",
         )
         opened(*OPEN, "--rho", "2").refused("The '--rho' parameter of discreet ledger open")
 

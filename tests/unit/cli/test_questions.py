@@ -327,9 +327,11 @@ class TestShown:
             *UNKNOWN,
         )
         shown = words(ask(*options, "--items-per-person", "1"))
-        assert "values at most 1 counts." in shown
+        assert "At most 1 value per person counts." in shown
         assert all(name in shown for name in ("Ada", "Bob", "Cy"))
-        assert "values at most 2 count." in words(ask(*options, "--items-per-person", "2"))
+        assert "At most 2 values per person count." in words(
+            ask(*options, "--items-per-person", "2")
+        )
         release = answer(ask(*options, "--items-per-person", "1", "--json"))
         assert (sorted(release.value), release.loss) == (["Ada", "Bob", "Cy"], ApproxDP(1, 1e-6))
 
@@ -339,7 +341,7 @@ class TestShown:
         assert (release.mechanism, release.candidates) == ("histogram-laplace", 3)
         assert len(release.counts.values) == 2
         shown = words(ask(*LIST, *KNOWN, "--items-per-person", "1"))
-        assert "values at most 1 counts." in shown
+        assert "At most 1 value per person counts." in shown
 
     def test_a_row_has_one_item(self, ask):
         options = (

@@ -16,6 +16,7 @@ VISITS = "patient,ward,age\n" + "".join(
     f"{who},{'ABC'[who % 3]},{who % 90}\n" for who in range(300)
 )
 WHO = ("--person", "patient", "--epsilon", "1")
+NUMBERS_IN = ("--decimal", ".")
 ASKED = {name: each for name, each in QUESTIONS.items() if name != "select"}
 
 
@@ -115,11 +116,23 @@ class TestLists:
         assert list(Release.from_json(shell(*asked, *groups).out).value) == ["A", "B"]
 
     def test_shares_columns_and_prices(self, shell):
-        asked = ("quantiles", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
-        shares = ("--q", "0.25", "--q", "0.5,0.75", "--bounds", "0", "90", "--step", "1")
+        asked = ("quantiles", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
+        shares = (
+            "--rule",
+            "max",
+            "--q",
+            "0.25",
+            "--q",
+            "0.5,0.75",
+            "--bounds",
+            "0",
+            "90",
+            "--step",
+            "1",
+        )
         assert len(json.loads(shell(*asked, *shares).out)["value"]) == 3
-        asked = ("best-price", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
-        prices = ("--prices", "10", "--prices", "20,30")
+        asked = ("best-price", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
+        prices = ("--rule", "max", "--prices", "10", "--prices", "20,30")
         assert json.loads(shell(*asked, *prices).out)["candidates"] == 3
 
 
@@ -128,14 +141,24 @@ class TestPairs:
 
     @pytest.mark.parametrize("bounds", [("--bounds", "-60", "300"), ("--bounds=-60,300",)])
     def test_bounds(self, shell, bounds):
-        asked = ("quantile", "visits.csv", "--column", "age", "--rule", "max", *WHO, "--json")
-        outcome = shell(*asked, "--q", "0.5", *bounds, "--step", "1")
+        asked = ("quantile", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
+        outcome = shell(*asked, "--rule", "max", "--q", "0.5", *bounds, "--step", "1")
         assert json.loads(outcome.out)["candidates"] == 361
 
     @pytest.mark.parametrize("bounds", [["0", "90", "--bounds", "-1", "9"], ["0,90;-1,9"]])
     def test_every_pair_of_several(self, shell, bounds, tmp_path):
         (tmp_path / "two.csv").write_text("a,b\n" + "1,2\n" * 50)
-        asked = ("fit", "deepest", "two.csv", "--columns", "a,b", "--one-row", "--epsilon", "1")
+        asked = (
+            "fit",
+            "deepest",
+            "two.csv",
+            "--columns",
+            "a,b",
+            "--one-row",
+            "--epsilon",
+            "1",
+            *NUMBERS_IN,
+        )
         outcome = shell(*asked, "--bounds", *bounds, "--step", "1", "--json")
         assert len(json.loads(outcome.out)["value"]) == 2, outcome.err
 

@@ -216,8 +216,9 @@ class TestFewItemsOfEachPerson:
 
     def test_a_histogram_needs_to_know_how_many(self, votes):
         votes("-k", "3", *PRIVACY, "--method", "histogram").refused(
-            "The '--method' parameter of discreet scores top-k must be another one where "
-            "nobody knows how many items a person has. Got 'histogram'. Say --items-per-person."
+            "The '--method' parameter of discreet scores top-k must be another one, unless "
+            "you limit how many items of each person count. Got 'histogram'. Say "
+            "--items-per-person."
         )
         options = ("--method", "histogram", "--items-per-person", "2", "--json")
         release = Release.from_json(votes("-k", "3", *PRIVACY, *options).out)
@@ -229,8 +230,8 @@ class TestFewItemsOfEachPerson:
     )
     def test_one_person_moves_each_count_by_one(self, votes, options, got):
         votes("-k", "3", "--epsilon", "1", *options, "--items-per-person", "1").refused(
-            "The '--sensitivity' parameter of discreet scores top-k must be 1 where "
-            f"--items-per-person is given. Got {got}. The scores are then numbers of persons."
+            "The '--sensitivity' parameter of discreet scores top-k must be 1 if "
+            f"--items-per-person is given. Got {got}. The scores are then numbers of people."
         )
 
 
@@ -449,8 +450,8 @@ class TestPlot:
     @pytest.mark.parametrize(
         ("method", "stated"),
         [
-            ("auto", ("PureDP(epsilon=1)", "peeling-permute-and-flip")),
-            ("joint", ("BoundedRange(epsilon=1)", "joint-exponential")),
+            ("auto", ("Privacy loss: epsilon 1. Drawn by peeling-permute-and-flip.",)),
+            ("joint", ("Privacy loss: epsilon 1 (bounded range). Drawn by joint-exponential.",)),
         ],
     )
     def test_the_picture_has_the_list_and_no_score(self, votes, tmp_path, method, stated):

@@ -68,7 +68,7 @@ class TestFiles:
         deep = tmp_path / Path(*["x" * 50] * 6)
         deep.mkdir(parents=True)
         assert use(f"sqlite:///{deep}/budget.db") == Fraction(1, 4)
-        with pytest.raises(LedgerError, match="must be a file that you can read and write"):
+        with pytest.raises(LedgerError, match="must be readable and writable"):
             use(f"sqlite:///{tmp_path}/{'x' * 260}.db")
 
     def test_a_relative_path_is_the_same_file_after_the_folder_was_changed(

@@ -296,7 +296,7 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
 
         def __enter__(self):
             self.lock.acquire()
-            with pytest.raises(LedgerError, match="one call at a time"):
+            with pytest.raises(LedgerError, match="must be used by one call at a time"):
                 threads.carry_out({"ticket": 1})
             refused.append(1)
 

@@ -543,12 +543,12 @@ class TestInput:
             (
                 {"a": 1, "b": 5},
                 "given once for every label of the scores",
-                "a list. There is none for 'c'",
+                "a list. None was given for 'c'",
             ),
             (
                 {"a": 1, "b": 5, "d": 1},
                 "given once for every label of the scores",
-                ".*There is none for 'c'",
+                ".*None was given for 'c'",
             ),
             (
                 {**SENSITIVITIES, "d": 1},
@@ -558,7 +558,7 @@ class TestInput:
             (
                 pd.Series([1, 2, 3]),
                 "given once for every label of the scores",
-                ".*There is none for 'a'",
+                ".*None was given for 'a'",
             ),
             (
                 pd.Series([1, 2, 3, 4], index=list("abca")),

@@ -363,3 +363,19 @@ def test_days_are_fine_as_other_columns():
         {"who": [1, 1], "item": ["a", "b"], "day": [datetime.date(2026, 1, 1)] * 2}
     )
     assert len(count_items(open_table(frame), Person("who"), Items("item"), 9, Cap(1, KEY))) == 1
+
+
+@pytest.mark.parametrize("items", [1, 3, 70])
+def test_equal_hashes_leave_nothing_to_the_order_of_rows(items):
+    """Somebody may have looked for items whose hashes are equal. Here all are."""
+    kept = []
+    for order in ("asc", "desc"):
+        connection = duckdb.connect()
+        connection.execute("create temp macro hash(a) as 0::ubigint, (a, b) as 0::ubigint")
+        rows = f"select 1 as who, i as item from range(200) as r(i) order by i {order}"
+        connection.execute(f"create table visits as {rows}")
+        frame = nw.from_native(connection.table("visits")).lazy()
+        result = Cap(items, KEY).keep(frame, "who", "item").collect()
+        kept.append(sorted(result["item"].to_list()))
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == items

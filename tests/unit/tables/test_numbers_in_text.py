@@ -139,7 +139,7 @@ class TestBytesThatAreNoText:
         def read(name, rows):
             path = tmp_path / name
             path.write_bytes(b"\n".join([b"who,item", *rows]) + b"\n")
-            table = open_table(path, "test").having(["who", "item"])
+            table = open_table(path).having(["who", "item"])
             return table.rows.collect().rows()
 
         before = read("before.csv", honest)

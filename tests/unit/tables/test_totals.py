@@ -35,7 +35,7 @@ def test_a_step_is_one_that_floats_can_stand_for(step):
 def test_a_step_that_is_made_from_bounds_is_such_a_one_too():
     session = Session(PATIENTS, unit=Person("who"), budget=PureDP(1))
     with pytest.raises(
-        ParameterError, match=r"'step' parameter of the question must be from 1e-290 to 1e290"
+        ParameterError, match=r"'step' parameter of Session\.select must be from 1e-290 to 1e290"
     ):
         session.select(
             candidates=["a"], score=tiny_narwhals, epsilon=1e-9, score_range=Decimal("1e-900")

@@ -242,7 +242,7 @@ def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) ->
     """Refuse a picture of the analyses if there is nothing to compare, or no file to write."""
     require_picture_file(file, command)
     if kind is not BoundedRange:
-        rule = "given for bounded range only, because that is what it compares"
+        rule = "given only with bounded range, which it compares"
         raise ParameterError("--plot", rule, file, owner=command)
     if not isinstance(budget, ApproxDP):
         rule = "given with an --epsilon and a --delta greater than 0"

@@ -33,7 +33,7 @@ from discreet.cli.stated import Typed, as_option, helps_of, parameters_of, state
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.planning import Preview
-from discreet.questions import TopK
+from discreet.questions import Quantile, TopK
 from discreet.questions.kinds import Choice, Exact
 from discreet.questions.parameter import Parameter
 from discreet.rendering.charts import Curve, lines
@@ -101,12 +101,14 @@ def _show_bound(bound: float, expected: float, failure_probability: str) -> None
 
 _CHOOSE_EPSILON = "discreet choose-epsilon"
 _EPSILONS = ("0.01", "0.03", "0.1", "0.3", "1", "3")
-_HELPS = helps_of(*_BOUND.values(), *TopK.parameters)
+_HELPS = helps_of(*_BOUND.values(), *Quantile.parameters, *TopK.parameters)
 _CHOSEN = parameters_of(
     discreet.planning.plan_accuracy, without=["budget", "failure_probability"], elsewhere=_HELPS
 )
 _CHOSEN["within"] = replace(
-    _CHOSEN["within"], default=None, help="A wanted accuracy: show the epsilon that gives it."
+    _CHOSEN["within"],
+    default=None,
+    help="The accuracy that you want: shows the epsilon that gives it.",
 )
 
 
@@ -122,7 +124,7 @@ def choose_epsilon(
     ],
     persons: Annotated[
         str | None,
-        typer.Option(metavar="COUNT", help="About how many people there are, to compare with."),
+        typer.Option(metavar="COUNT", help="About how many people there are, for comparison."),
     ] = None,
     budget_epsilon: SessionEpsilon = None,
     budget_delta: SessionDelta = None,
@@ -248,7 +250,8 @@ _MADE_UP = {
     "shape": Parameter(
         name="shape", kind=Choice(words=("zipf", "flat", "winner"), metavar="zipf|flat|winner"),
         default="zipf", not_over_http="",
-        help="The made-up counts: 1/i for the i-th, all the same, or one with a half.",
+        help="The made-up counts: 1/i for the i-th (zipf), all the same (flat), or half for "
+            "one (winner).",
     ),
 }  # fmt: skip
 _MADE_UP["candidates"] = replace(
@@ -272,7 +275,7 @@ def preview(
         list[str] | None,
         typer.Option(
             metavar="LIST",
-            help="In place of a shape: typed counts, such as 410,380,120. Never real ones.",
+            help="Made-up counts of your own, such as 410,380,120. Never real ones.",
         ),
     ] = None,
     budget_epsilon: SessionEpsilon = None,

@@ -36,7 +36,6 @@ from discreet.cli.plot_option import plot_option, require_picture_file, say_wher
 from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
-from discreet.errors import called_as
 from discreet.rendering.analyses import spending
 
 if TYPE_CHECKING:
@@ -464,8 +463,7 @@ def questions_left(
     with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:
-            with called_as(command):
-                each = rule.question(number_option(epsilon, "--epsilon", command))
+            each = rule.question(number_option(epsilon, "--epsilon", command))
         else:
             each = read_loss(PureDP, pure or "", "--pure", command)
         left = book.questions_left(dataset, loss=each, analyst=analyst, window=window)

@@ -24,7 +24,9 @@ from discreet.cli.table_options import Fresh
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import Listed
 
-_EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
+_EVERY_RUN = (
+    "Every run is a new release and costs epsilon again, unless a ledger has the answer already."
+)
 _FIT = "fit_"
 # as in `items_per_person`
 # as in ", as `discreet.models.fit_linear`"
@@ -169,7 +171,7 @@ def _fits() -> typer.Typer:
         name="fit",
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="Models of the columns of a table: components, regressions, a center.",
+        help="Fit models to columns of a table: components, regressions, a center.",
     )
     for name, asked in QUESTIONS.items():
         if name.startswith(_FIT):

@@ -65,17 +65,17 @@ MECHANISM = {
 """The parameters of a mechanism that selects."""
 
 LabelOption = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Of a file: the column with the names.")
+    str | None, typer.Option(metavar="COLUMN", help="For a file: the column with the names.")
 ]
 ScoreOption = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Of a file: the column with the scores.")
+    str | None, typer.Option(metavar="COLUMN", help="For a file: the column with the scores.")
 ]
 FileOrScores = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE|NAME=SCORE...",
         help=(
-            "CSV, Parquet or JSON lines, or - for CSV from standard input; or the scores "
+            "CSV, Parquet or JSON lines; - for CSV from standard input; or the scores "
             "themselves, as in a=41 b=38."
         ),
     ),
@@ -166,7 +166,8 @@ def top_k(
         bool,
         typer.Option(
             "--unknown-domain",
-            help="The candidates come from the data themselves; the scores are numbers of people.",
+            help="The candidates come from the data themselves. The scores are then numbers of "
+            "people.",
         ),
     ] = False,
     plot: AnswerPlotFile = None,
@@ -195,7 +196,7 @@ def top_k(
             raise ParameterError(as_option(name), rule, typed.texts[name], owner=command)
     values = {name: value for name, value in typed.values().items() if name in taken or name == "k"}
     if unknown_domain and "delta" not in values:
-        hint = "Naming what only the data know is not possible with pure privacy; try 1e-6."
+        hint = "Pure privacy cannot list names that come from the data; try 1e-6."
         raise ParameterError(
             "--delta", "given with --unknown-domain", Nothing(), hint, owner=command
         )

@@ -24,7 +24,7 @@ from discreet.versions import require
 _SERVE = "discreet serve"
 _DEMO = "demo"
 
-Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="The address to listen on.")]
+Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="The port to listen on.")]
 
 _EXPLORE = "discreet explore"
 _TYPED = {"table": "FILE", "unit": "--person"}
