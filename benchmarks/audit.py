@@ -170,7 +170,7 @@ def planted(options: argparse.Namespace) -> Part:
         "title": "Planted bugs",
         "note": f"{score}; {options.draws:,} draws for each, {spent:.0f} seconds of processor time "
         "for all audits. The testers are our own few lines in the manner of DP-Auditorium, which "
-        "is not in the registry: random neighbours, and a histogram with the hockey-stick or the "
+        "is not in the registry: random neighbors, and a histogram with the hockey-stick or the "
         "Rényi divergence of its cells. They get as many draws.",
         "columns": ["bug", "found", "loss ≥", "seconds", *TESTERS],
         "rows": rows,
@@ -256,13 +256,13 @@ def ours(options: argparse.Namespace) -> Part:
     return {
         "title": "Our own mechanisms",
         "note": f"Every public mechanism, found by its methods: {totals[0]} variants, "
-        f"{totals[1]:,} neighbours by their exact probabilities, {totals[2]:,} on every random "
+        f"{totals[1]:,} neighbors by their exact probabilities, {totals[2]:,} on every random "
         f"tape, {totals[3]:,} by {totals[4]:,} draws; {totals[5]} findings. The largest loss is "
         "given as a share of what is claimed.",
         "columns": [
             "mechanism",
             "variants",
-            "exact neighbours",
+            "exact neighbors",
             "on tapes",
             "by draws",
             "draws",

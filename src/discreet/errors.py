@@ -500,6 +500,8 @@ def escaped(text: str) -> str:
 
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
 def _end_script(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:

@@ -15,7 +15,7 @@ from discreet.accuracy import USUAL_FAILURE, Accuracy, percent
 from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import read_written
 from discreet.privacy.cost import in_words, short
-from discreet.privacy.loss import Loss, loss_from_dict
+from discreet.privacy.loss import ApproxDP, Composed, Loss, loss_from_dict
 from discreet.rendering.picture import Picture
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ class Release:
         if "epsilon" not in asked:
             return f"Privacy loss: {in_words(self.loss)}"
         delta = read_written(asked.get("delta", "0"))
-        more = f", delta {short(delta)}" if delta else ""
+        # noise for counts may cost no delta, whatever the question names
+        costs = delta and isinstance(self.loss, (ApproxDP, Composed)) and self.loss.delta
+        more = f", delta {short(delta)}" if costs else ""
         return f"Price: epsilon {short(read_written(asked['epsilon']))}{more}"
 
     def _value_lines(self) -> list[str]:

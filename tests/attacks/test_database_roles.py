@@ -554,7 +554,8 @@ class TestEarlierLedgers:
         for create in (True, False):
             with pytest.raises(
                 LedgerError,
-                match=r"must have tables of version 5\. Got version 1: .* discreet ledger init",
+                match=r"must have tables of version 5\. Got version 1\. Ask its owner to run "
+                r"discreet ledger init\.",
             ):
                 Ledger(earlier.url("writer"), create=create)
 
@@ -708,7 +709,7 @@ class TestTablesOfADatabase:
                 return session.mode("item", candidates=["a", "b"], epsilon=0.1).value
 
         with roles.connect("creator") as creator:
-            refusal = r"no schema on its search path that other roles can change\. Got 'public'"
+            refusal = r"search path has no schema that other roles can change\. Got 'public'\."
             with pytest.raises(ParameterError, match=refusal):
                 ask(connect().table("reads"))
             # it fits the column better than the database's own for text

@@ -61,8 +61,8 @@ def _seen(session, ask):
     return Outcome(type(release.value).__name__, release.loss, session.remaining() < before)
 
 
-def outcome(table, ask, person="p"):
-    (seen,) = outcomes(table, [ask], person)
+def outcome(table, ask, person="p", **about):
+    (seen,) = outcomes(table, [ask], person, **about)
     return seen
 
 
@@ -799,11 +799,15 @@ def test_texts_that_a_database_looks_for_no_pattern_in(engine):
                 candidates=["a"], score=lambda _, total=total: total, epsilon=1e-9
             ),
         ]
-        check(*tables, *asks)
-        assert {each.kind for each in outcomes(tables[1], asks)} == {"ParameterError"}
+        check(*tables, *asks, numbers_in_text=True)
+        seen = outcomes(tables[1], asks, numbers_in_text=True)
+        assert {each.kind for each in seen} == {"ParameterError"}
     # any other text takes patterns, and this one may be compared with text
     for where in ("y > 5", "d > 5", "x = '7'"):
-        assert outcome(tables[1], lambda s, w=where: s.count(epsilon=1e-9, where=w)).kind == "int"
+        one = outcome(
+            tables[1], lambda s, w=where: s.count(epsilon=1e-9, where=w), numbers_in_text=True
+        )
+        assert one.kind == "int"
 
 
 @pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
@@ -820,10 +824,10 @@ def test_what_a_database_cannot_compare_is_refused_before_the_charge(engine, whe
         cursor.execute("insert into feelings values (1, 'a', '1')")
     connection.con.commit()
     table = connection.table("feelings")
-    seen = outcome(table, lambda s: s.count(epsilon=1, where=where))
+    seen = outcome(table, lambda s: s.count(epsilon=1, where=where), numbers_in_text=True)
     assert (seen.kind, seen.charged) == ("ParameterError", False)
     # by the condition alone already, and not only by the whole question
-    session = Session(table, unit=Person("p"), budget=ApproxDP(1, 0.1))
+    session = Session(table, unit=Person("p"), budget=ApproxDP(1, 0.1), numbers_in_text=True)
     with pytest.raises(discreet.ParameterError, match="The 'where' parameter"):
         session.count(epsilon=1, where=where)
 

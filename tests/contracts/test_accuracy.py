@@ -16,6 +16,7 @@ from tiers import also
 
 import discreet
 from discreet import Person, PureDP, Release, Session
+from discreet.accounting import LogisticDP
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
 from discreet.mechanisms.error_bounds import split_error
@@ -324,6 +325,8 @@ def test_a_session_tells_the_gap():
         (PureDP(2), PureDP(1)),
         # an epsilon that coins cannot pay for is paid in epsilon
         (discreet.ApproxDP(2, 1e-6), PureDP(1)),
+        # the largest one with the rho of the selection alone, which is a BoundedRange(1)
+        (discreet.ZCDP(1), LogisticDP(Fraction("0.865445319428"))),
     ):
         session = Session(readers(rows), unit=Person("reader"), budget=budget)
         options = {"candidates": ["a", "b"], "epsilon": 1, "with_gap": True}

@@ -351,6 +351,11 @@ WRONG = {
     ),
     "labels": ("fit_logistic", {"label": "day", "classes": (1, 2)}, "'classes' parameter of"),
     "a radius": ("fit_logistic", {"radius": 5000}, "'radius' .* norm \\* radius is at most"),
+    "rho of another budget": (
+        "fit_linear",
+        {"epsilon": None, "rho": 0.1, "ridge": 1},
+        "'rho' .* left out unless the budget is in rho. Got 0.1. Give 'epsilon' instead",
+    ),
 }
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tiers import examples, loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, Release
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, Release
+from discreet.accounting import Composed
 from discreet.testing import SeededBits
 
 LABELS = [
@@ -285,3 +286,28 @@ def test_nothing_lists_and_gaps_survive_json(value, candidates, gap):
         value=value, loss=PureDP(1), mechanism="made-up", candidates=candidates, gap=gap
     )
     assert Release.from_json(release.to_json()) == release
+
+
+@loop_over(
+    ("asked", "loss", "price"),
+    [
+        (None, PureDP(1), "Privacy loss: epsilon 1"),
+        ({"rho": "1/10"}, ZCDP(0.1), "Privacy loss: rho 0.1"),
+        ({"epsilon": "1"}, BoundedRange(1), "Price: epsilon 1"),
+        (
+            {"epsilon": "1", "delta": "1/1000000"},
+            ApproxDP(1, 1e-6),
+            "Price: epsilon 1, delta 1e-06",
+        ),
+        (
+            {"epsilon": "1", "delta": "1/1000000"},
+            Composed({BoundedRange(0.7): 2}, 1e-6),
+            "Price: epsilon 1, delta 1e-06",
+        ),
+        # counts with noise that has no delta
+        ({"epsilon": "1", "delta": "1/1000000"}, PureDP(1), "Price: epsilon 1"),
+        ({"epsilon": "1", "delta": "1/1000000"}, GaussianDP(0.4), "Price: epsilon 1"),
+    ],
+)
+def test_the_last_line_is_what_it_cost(asked, loss, price):
+    assert str(make(loss=loss, asked=asked)).splitlines()[-1] == price

@@ -54,3 +54,10 @@ def test_other_errors_are_shown_as_ever(tmp_path):
     chained = "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise E('x') from error\n"
     done = run(tmp_path, f"from discreet.errors import DiscreetError as E\n{chained}")
     assert "direct cause" in done.stderr
+
+
+@pytest.mark.parametrize("needed", ["", "import discreet.errors\n"], ids=["before", "after"])
+def test_a_program_keeps_its_own_hook(tmp_path, needed):
+    own = "import sys\nsys.excepthook = lambda *error: print('mine', file=sys.stderr)\n"
+    call, _ = REFUSED["a function"]
+    assert run(tmp_path, f"import discreet\n{needed}{own}{call}\n").stderr == "mine\n"

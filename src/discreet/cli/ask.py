@@ -150,8 +150,13 @@ class TypedTable:
                     analyst=self.analyst, time_limit=limit,
                 )
             )  # fmt: skip
-            named = [each for question in questions for each in _named_columns(question, typed)]
-            named += [] if self.person is None else [("--person", self.person)]
+            owners = typed.owners or [command] * len(questions)
+            named = [
+                (name if typed.owners else as_option(name), column, owner)
+                for question, owner in zip(questions, owners, strict=True)
+                for name, column in _named_columns(question)
+            ]
+            named += [] if self.person is None else [("--person", self.person, command)]
             limit_seconds = None if limit is None else number_option(limit, "--time-limit", command)
             payment = self._paid_from(questions, command, budget, stack)
             scan = stack.enter_context(scanning("Asking the table", quiet=quiet or self.as_json))
@@ -161,14 +166,14 @@ class TypedTable:
                     self.engine,
                     self.table_name,
                     command,
-                    asked=[name for _, name in named],
+                    asked=[column for _, column, _ in named],
                     person=self.person,
                     options=self.file_options,
                 )
             )
             advice = HEADER_ADVICE if isinstance(table.source, CsvFile) else ""
-            for option, name in named:
-                require_column(name, table.columns, "the table", option, command, advice)
+            for option, column, owner in named:
+                require_column(column, table.columns, "the table", option, owner, advice)
             session = discreet.Session(
                 table.source,
                 unit=unit,
@@ -233,13 +238,13 @@ def table_options() -> dict[str, Argument]:
     }
 
 
-def _named_columns(question: Question, typed: Typed) -> list[tuple[str, str]]:
-    """The columns that a question names, each with its option."""
-    named = [(as_option(name), column) for name, column in question.used_columns]
+def _named_columns(question: Question) -> list[tuple[str, str]]:
+    """The columns that a question names, each with its parameter."""
+    named = list(question.used_columns)
     where = getattr(question, "where", None)
     if where is not None:
         condition = parse_condition(where) if isinstance(where, str) else where
-        named += [("--where", name) for name in condition.columns]
+        named += [("where", name) for name in condition.columns]
     return named
 
 

@@ -203,13 +203,14 @@ class Typed:
 
     command: as it was typed. parameters: by their names. parts: what was typed, a list for an
         option that may be repeated. names: how parameters are shown that `as_option` would name
-        wrongly.
+        wrongly. owners: the questions of a file, as refusals name them.
     """
 
     command: str
     parameters: Mapping[str, Parameter]
     parts: Mapping[str, Any]
     names: Mapping[str, str] = field(default_factory=dict)
+    owners: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -256,7 +257,7 @@ class Typed:
         try:
             yield
         except ParameterError as error:
-            if error.owner == self.command:
+            if error.owner in (self.command, *self.owners):
                 raise
             wrong = self._in_options(error, {**self.texts, **shown})
         except ValueError as error:

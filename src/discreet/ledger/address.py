@@ -66,9 +66,8 @@ def read_address(
     is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
     path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
     if path in ("", ":memory:"):
-        raise ParameterError(
-            parameter, rule, text, "A ledger in memory would not survive.", owner=owner
-        )
+        hint = "A ledger in memory would not survive."
+        raise ParameterError(parameter, rule, text, hint, owner=owner)
     if path is None or "\0" in path:
         hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
         got = without_secrets(text) or Hidden("one that cannot be read")

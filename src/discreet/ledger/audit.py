@@ -75,9 +75,8 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
         )
     point = link(head, body) if isinstance(body, str) else START
     if point.hash != digest:
-        raise LedgerDamagedError(
-            f"Entry {number} of the ledger {name} must have its original hash. Got another one."
-        )
+        told = f"Entry {number} of the ledger {name} must have its original hash. Got another one."
+        raise LedgerDamagedError(told)
     return point
 
 
@@ -91,9 +90,8 @@ def _replay(memory: Replayed, number: int, body: str, name: str) -> None:
     except UNREADABLE:
         right = False
     if not right:
-        raise LedgerDamagedError(
-            f"Entry {number} of the ledger {name} must fit the budget. Got one that does not."
-        )
+        told = f"Entry {number} of the ledger {name} must fit the budget. Got one that does not."
+        raise LedgerDamagedError(told)
 
 
 def _compare(transaction: Transaction, memory: Replayed, name: str) -> None:
@@ -129,9 +127,8 @@ def _find_again(transaction: Transaction, memory: Replayed, head: Anchor, name: 
             request = transaction.request(place)
             is_right &= request is not None and _with_digest(request) == memory.request(place)
         if not is_right:
-            raise LedgerDamagedError(
-                f"The indexes of the ledger {name} must match its entries and sums. Got others."
-            )
+            told = f"The indexes of the ledger {name} must match its entries and sums. Got others."
+            raise LedgerDamagedError(told)
 
 
 def _with_digest(request: Request) -> Request:

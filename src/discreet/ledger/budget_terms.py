@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
-from discreet.errors import InputError, ParameterError, ParameterTypeError, called_as
+from discreet.errors import ParameterError, ParameterTypeError, called_as
 from discreet.exact.rationals import Number
 from discreet.ledger.chain import canonical
 from discreet.ledger.subject import Subject, read_subject
@@ -155,10 +155,8 @@ class Terms:
         return lru_cache(maxsize=1024)(lambda loss, owner: self._price(Cost(loss), owner))
 
     def _price(self, cost: Cost, owner: str) -> Sums:
-        try:
+        with called_as(owner):
             sums = self._sums(self.rule.spending(cost))
-        except InputError as error:
-            raise error.called(owner) from None
         if max(sums.epsilon or 0, sums.squares or 0, sums.delta) > MOST:
             raise ParameterError("loss", "at most 1e30", cost.loss, owner=owner)
         if not sums.is_a_charge:
@@ -209,9 +207,8 @@ class Terms:
             return False
         if rule.coin == other.coin and (rule.agreed or 0) > (other.agreed or 0):
             return False
-        return all(
-            before <= after for before, after in zip(_parts(rule), _parts(other), strict=True)
-        )
+        pairs = zip(_parts(rule), _parts(other), strict=True)
+        return all(before <= after for before, after in pairs)
 
 
 def _parts(rule: BudgetRule) -> list[Fraction]:
@@ -260,9 +257,8 @@ def grow(terms: Terms, budget: Loss, owner: str) -> Terms:
     if type(terms.budget) is not type(budget) or not isinstance(budget, Loss):
         raise ParameterError("budget", f"a {terms.budget.kind} as before", budget, owner=owner)
     if isinstance(budget, ApproxDP) and bool(budget.delta) != (rule.counting != "epsilon"):
-        raise ParameterError(
-            "budget", "with a delta, or without one, as before", budget, owner=owner
-        )
+        kind = "with a delta, or without one, as before"
+        raise ParameterError("budget", kind, budget, owner=owner)
     share = Fraction(0)
     if isinstance(budget, ApproxDP) and isinstance(terms.budget, ApproxDP) and terms.budget.delta:
         share = budget.delta * rule.delta_for_losses / terms.budget.delta

@@ -214,9 +214,8 @@ class Ledger:
         Cost: the coins of an uncommon ApproxDP budget take seconds, once: the budget keeps them.
         """
         owner = "Ledger.open"
-        scope = Scope(
-            read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner)
-        )
+        name = read_name(dataset, "dataset", owner)
+        scope = Scope(name, read_optional_name(analyst, "analyst", owner))
         subject = make_subject(
             owner,
             unit=unit,
@@ -395,10 +394,8 @@ class Ledger:
     def accounts(self) -> tuple[Account, ...]:
         """The state of all budgets."""
         with self._reading() as transaction:
-            return tuple(
-                self._read_account(scope, balance, "Ledger.accounts")
-                for scope, balance in sorted(transaction.balances().items())
-            )
+            budgets = sorted(transaction.balances().items())
+            return tuple(self._read_account(*budget, "Ledger.accounts") for budget in budgets)
 
     def remaining(
         self, dataset: str, *, analyst: str | None = None, window: Window = None
@@ -445,10 +442,8 @@ class Ledger:
         """True if releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
         costs = [read_cost(loss, owner) for loss in losses]
-        return all(
-            _have_room(balance, terms, costs, owner)
-            for _, balance, terms in self._balances(dataset, analyst, window)
-        )
+        budgets = self._balances(dataset, analyst, window)
+        return all(_have_room(balance, terms, costs, owner) for _, balance, terms in budgets)
 
     def history(
         self,
@@ -554,8 +549,7 @@ class Ledger:
         outcome = self._carry_out(operation)
         if outcome.refused in ("unknown data set", "unknown analyst"):
             parameter = "analyst" if scope.analyst else "dataset"
-            got = scope.analyst or scope.dataset
-            raise ParameterError(parameter, _OPENED, got, owner=owner)
+            raise ParameterError(parameter, _OPENED, scope.analyst or scope.dataset, owner=owner)
         _require(outcome, operation, owner)
 
     def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
@@ -721,10 +715,8 @@ class Ledger:
         read_optional_known_name(analyst, "analyst", owner)
         before, limit = read_page(before, limit, owner)
         with self._reading() as transaction:
-            return [
-                self._charge(transaction, *row)
-                for row in transaction.latest_charges(dataset, analyst, before, limit, kept)
-            ]
+            rows = transaction.latest_charges(dataset, analyst, before, limit, kept)
+            return [self._charge(transaction, *row) for row in rows]
 
     def _charge(
         self, transaction: Transaction, number: int, body: str, digest: str, before: str, *row: Any
@@ -767,9 +759,7 @@ class Ledger:
         windows = self._read_windows(window, self._terms(dataset, owner), owner) or [""]
         owners = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
         with self._reading() as transaction:
-            for scope in [
-                Scope(dataset, name, each) for name in owners for each in windows or [""]
-            ]:
+            for scope in [Scope(dataset, name, each) for name in owners for each in windows]:
                 balance = _balance_of(transaction, scope)
                 if balance is None:
                     raise _unknown_budget(scope, owner)

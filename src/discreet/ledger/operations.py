@@ -148,8 +148,7 @@ class Open(OfBudget):
         if known is not None:
             if known.closed:
                 return Outcome(refused="closed", analyst=scope.analyst)
-            stated = frozenset(self.stated)
-            if terms_of(scope, known).agrees_with(read_terms(self.terms), stated):
+            if terms_of(scope, known).agrees_with(read_terms(self.terms), frozenset(self.stated)):
                 return Outcome()
             return Outcome(refused="other terms", terms=(known.terms,))
         whole = transaction.balance(Scope(scope.dataset))
@@ -352,9 +351,8 @@ class Reserve(OfRequest):
         """
         dataset, analyst = self.dataset, self.analyst
         owners = [analyst, ""] if analyst and transaction.has_analysts(dataset) else [""]
-        return [
-            Scope(dataset, owner, window) for owner in owners for window in self.windows or [""]
-        ]
+        windows = self.windows or [""]
+        return [Scope(dataset, owner, window) for owner in owners for window in windows]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -104,8 +104,7 @@ _FIND = (
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
 _OF_HOME = (
-    f"select c.relname, c.relkind = 'r' and {trusted('c.relowner')} "
-    f"and {trusted('n.nspowner')} "
+    f"select c.relname, c.relkind = 'r' and {trusted('c.relowner')} and {trusted('n.nspowner')} "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where n.nspname = ? and c.relname = any(?)"
 )
@@ -184,8 +183,8 @@ def prepare(connection: ServerConnection, create: bool) -> None:
             _require_unchanged(connection, _NAMES, _CODE)
             return _bring_forward(connection)
         if not create:
-            got = "a database without one"
-            raise LedgerError(f"The ledger {connection.name} must exist. Got {got}.")
+            told = "must exist. Got a database without one."
+            raise LedgerError(f"The ledger {connection.name} {told}")
         return _make(connection)
 
     _insist(connection, find_or_make, "see discreet ledger init")
@@ -244,25 +243,19 @@ def _take_from_others(connection: ServerConnection, names: Iterable[str]) -> Non
 
 def _insist(connection: ServerConnection, make: Callable[[], None], hint: str) -> None:
     """Make tables, while other processes may do the same."""
-    import psycopg
+    from psycopg import errors
 
     for _ in range(_ATTEMPTS):
         try:
             return make()
-        except psycopg.errors.InsufficientPrivilege as error:
+        except errors.InsufficientPrivilege as error:
             raise _forbidden(connection, error, hint) from None
-        except (
-            psycopg.errors.UniqueViolation,
-            psycopg.errors.DuplicateSchema,
-            psycopg.errors.DuplicateTable,
-        ):
+        except (errors.UniqueViolation, errors.DuplicateSchema, errors.DuplicateTable):
             # another process was faster
             connection.rollback()
             connection.schema = ""
-    raise LedgerError(
-        f"The {connection.kind} {connection.name} could not be created after {_ATTEMPTS} "
-        f"attempts: something else has that name."
-    )
+    told = f"could not be created after {_ATTEMPTS} attempts: something else has that name."
+    raise LedgerError(f"The {connection.kind} {connection.name} {told}")
 
 
 def _forbidden(connection: ServerConnection, error: Exception, hint: str) -> LedgerError:
@@ -367,9 +360,8 @@ def grant(
         connection.raw.execute(statement)
         # the server only warns a role that may not grant
         if connection.warned:
-            rule = "must be given by its owner"
-            got = "another role: permission denied"
-            raise LedgerError(f"Rights on the ledger {connection.name} {rule}. Got {got}.")
+            rule = "must be given by its owner. Got another role: permission denied"
+            raise LedgerError(f"Rights on the ledger {connection.name} {rule}.")
     connection.ask([COMMIT])
     return list_rights(connection)
 

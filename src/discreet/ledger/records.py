@@ -67,9 +67,8 @@ class Reservation:
         if self.answer is not None:
             return self.answer
         if not isinstance(release, Release):
-            raise ParameterTypeError(
-                "release", "a Release", type(release).__name__, owner="Reservation.settle"
-            )
+            got = type(release).__name__
+            raise ParameterTypeError("release", "a Release", got, owner="Reservation.settle")
         if not release.loss <= self.loss:
             rule = f"one that costs no more than what was charged, {self.loss!r}"
             raise ParameterError("release", rule, release.loss, owner="Reservation.settle")

@@ -56,9 +56,8 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
 
 def closed_error(scope: Scope) -> BudgetClosedError:
     """The error for a budget that was closed for good."""
-    return BudgetClosedError(
-        f"The budget of {scope} was closed for good. Answers that were kept can still be read."
-    )
+    told = f"The budget of {scope} was closed for good. Answers that were kept can still be read."
+    return BudgetClosedError(told)
 
 
 def running_error(key: str, waited: float) -> ReservationRunningError:

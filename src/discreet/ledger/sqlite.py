@@ -276,9 +276,8 @@ class SQLiteStore:
                     # in here, because an interrupt while it waits comes just after it
                     connection.execute(begin)
                     connection.look()
-                    transaction = _FileTransaction(
-                        connection, connection.recall() if writes else None
-                    )
+                    memory = connection.recall() if writes else None
+                    transaction = _FileTransaction(connection, memory)
                     if writes:
                         self._require_seen(transaction)
                     yield transaction
@@ -503,9 +502,8 @@ class _FileTransaction(Transaction):
 
         def keep_own(rows: Rows) -> None:
             if rows and Scope(*rows[0][:3]) != scope:
-                raise LedgerDamagedError(
-                    f"The index must lead to the budget of {scope}. Got another one."
-                )
+                told = f"The index must lead to the budget of {scope}. Got another one."
+                raise LedgerDamagedError(told)
             keep(rows)
 
         return (_BALANCE, values), keep_own

@@ -107,23 +107,17 @@ def make_subject(
 ) -> Subject:
     """What a caller says about a budget, checked."""
     names = {"table_name": table_name, "table_label": table_label, "window_column": window_column}
-    for name, text in names.items():
-        if text is not None and (not isinstance(text, str) or not text):
-            raise ParameterTypeError(name, "a name", text, owner=owner)
-    if (window_column is None) != (window_every is None):
-        missing = "window_column" if window_column is None else "window_every"
-        raise ParameterError(
-            missing, "given if 'window_column' or 'window_every' is", None, owner=owner
-        )
-    if window_every is not None and window_every not in PERIODS:
-        raise ParameterError(
-            "window_every", "one of " + ", ".join(PERIODS), window_every, owner=owner
-        )
-    if table_name is not None and table is None:
-        raise ParameterError(
-            "table_name", "left out where there is no table", table_name, owner=owner
-        )
     with called_as(owner):
+        for name, text in names.items():
+            if text is not None and (not isinstance(text, str) or not text):
+                raise ParameterTypeError(name, "a name", text)
+        if (window_column is None) != (window_every is None):
+            missing = "window_column" if window_column is None else "window_every"
+            raise ParameterError(missing, "given if 'window_column' or 'window_every' is", None)
+        if window_every is not None and window_every not in PERIODS:
+            raise ParameterError("window_every", "one of " + ", ".join(PERIODS), window_every)
+        if table_name is not None and table is None:
+            raise ParameterError("table_name", "left out where there is no table", table_name)
         protected = None if unit is None else read_unit(unit)
     return Subject(
         unit=protected,

@@ -257,9 +257,8 @@ class Transaction:
         """Look for a budget again without the index: a damaged one would give it back unspent."""
         if scope not in self._absent:
             if self._ask(_SCAN, scope.dataset, scope.analyst, scope.window):
-                raise LedgerDamagedError(
-                    f"The budget of {scope} must be in the index. Got a damaged one."
-                )
+                told = f"The budget of {scope} must be in the index. Got a damaged one."
+                raise LedgerDamagedError(told)
             self._absent.add(scope)
 
     def balances(self) -> dict[Scope, Balance]:
@@ -369,9 +368,8 @@ class Transaction:
         def keep(rows: Rows) -> None:
             requests = [Request(*row) for row in rows]
             if not all(isinstance(one.attempt, int) for one in requests):
-                raise LedgerDamagedError(
-                    "The requests of the ledger must be in their index. Got a damaged one."
-                )
+                told = "The requests of the ledger must be in their index. Got a damaged one."
+                raise LedgerDamagedError(told)
             for request in sorted(requests, key=lambda one: one.attempt):
                 self._keys[request.place] = request
 
@@ -434,9 +432,9 @@ _ADD_REQUEST = (
 )
 _PUT_BALANCE = (
     "insert into discreet_budgets values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, "
-    "slot) do update set "
-    "terms = excluded.terms, epsilon_spent = excluded.epsilon_spent, squares_spent = "
-    "excluded.squares_spent, delta_spent = excluded.delta_spent, closed = excluded.closed"
+    "slot) do update set terms = excluded.terms, epsilon_spent = excluded.epsilon_spent, "
+    "squares_spent = excluded.squares_spent, delta_spent = excluded.delta_spent, "
+    "closed = excluded.closed"
 )
 _LOT = 128
 """Values in one statement."""

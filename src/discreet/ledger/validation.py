@@ -78,16 +78,14 @@ def read_name(value: str, name: str, owner: str) -> str:
         rule = "without spaces at its ends or several in a row"
         raise ParameterError(name, rule, value, hint, owner=owner)
     if any(letter.isdigit() and not letter.isascii() for letter in value):
-        raise ParameterError(
-            name, "written with the digits 0 to 9", ascii(value), hint, owner=owner
-        )
-    if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
+        rule = "written with the digits 0 to 9"
+    elif not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "in the composed form of Unicode (NFC), without invisible characters"
-        raise ParameterError(name, rule, ascii(value), hint, owner=owner)
-    if not value.isascii() and _resembles(value):
+    elif not value.isascii() and _resembles(value):
         rule = "made of common letters and signs, and letters of only one alphabet"
-        raise ParameterError(name, rule, ascii(value), hint, owner=owner)
-    return value
+    else:
+        return value
+    raise ParameterError(name, rule, ascii(value), hint, owner=owner)
 
 
 def _resembles(value: str) -> bool:

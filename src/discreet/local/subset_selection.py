@@ -33,7 +33,7 @@ class SubsetSelection(LocalMechanism):
     epsilon: the privacy loss of one report.
     size: how many categories a report names. If not given, the one with the least
         variance, about d / (e^epsilon + 1) for d categories; with size 1 this is
-        randomised response.
+        randomized response.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     `privatize` gives an array with a row for each report: the positions of its

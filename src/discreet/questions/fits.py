@@ -243,7 +243,7 @@ class FitLinear(Question):
             targets = whole[:, -1] * float(goal.step)
             return made.release(_lengths(whole[:, :-1], grid), targets, bits=bits)
 
-        return _of_ball(made, len(vectors.axes) - 1, answer)
+        return _of_ball(inquiry, made, len(vectors.axes) - 1, answer)
 
 
 @question("fit_logistic")
@@ -299,7 +299,7 @@ class FitLogistic(Question):
             whole, signs = vectors.read()
             return made.release(_lengths(whole, grid), signs.astype(np.float64), bits=bits)
 
-        return _of_ball(made, len(vectors.axes), answer)
+        return _of_ball(inquiry, made, len(vectors.axes), answer)
 
 
 @question("fit_deepest")
@@ -373,9 +373,15 @@ def _of_moment(
 
 
 def _of_ball(
-    made: BallExponentialMechanism, dimensions: int, answer: Callable[[Bits | None], Release]
+    inquiry: Inquiry,
+    made: BallExponentialMechanism,
+    dimensions: int,
+    answer: Callable[[Bits | None], Release],
 ) -> Prepared:
     """A question whose answer is a vector of coefficients."""
+    if made.rho is not None and inquiry.rule.counting != "rho":
+        rule = "left out unless the budget is in rho"
+        raise ParameterError("rho", rule, made.rho, "Give 'epsilon' instead.")
     # refuses what no ball of this many dimensions has
     made.bounded_range(dimensions=dimensions)
 

@@ -161,12 +161,15 @@ def read_by(asked: Mapping[str, Any] | None) -> dict[str, str]:
 
     >>> read_by({"what": "mode", "by": "ward"})
     {'groups': 'a person counts in the first listed group only'}
+    >>> read_by({"what": "mode", "by": "ward", "unit": {"OneRow": {}}})
+    {}
     """
     known = asked or {}
     rules = {}
     if str(known.get("what")).startswith(_OF_NUMBERS):
         rules["numbers"] = "cells that are not numbers count as empty"
-    if known.get("by") is not None:
+    # a row by itself is in one group
+    if known.get("by") is not None and "OneRow" not in known.get("unit", ()):
         rules["groups"] = "a person counts in the first listed group only"
     return rules
 

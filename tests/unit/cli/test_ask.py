@@ -140,5 +140,41 @@ def test_a_refusal_says_which_question_is_wrong(shell, tmp_path, text, parts):
     shell(*ASK, "--yes").refused(*parts)
 
 
+AGE = {"what": "quantile", "column": "age", "q": "0.5", "bounds": [0, 90], "step": 1, "epsilon": 1}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            {"what": "mode", "column": "wrad", "candidates": ["A"], "epsilon": 1},
+            "The 'column' parameter of question 2 in questions.json must be a column of the table. "
+            "Got 'wrad'.",
+        ),
+        (
+            {"what": "count", "epsilon": 1, "where": "agee > 3"},
+            "The 'where' parameter of question 2 in questions.json must be a column of the table. "
+            "Got 'agee'.",
+        ),
+        (
+            AGE,
+            "The 'rule' parameter of question 2 in questions.json must be given if a person can "
+            "have several rows.",
+        ),
+        (
+            AGE | {"rule": "max"},
+            "The 'column' parameter of question 2 in questions.json must be a column of numbers, "
+            "or text that is said to have them. Got 'age, of text'. Say how its numbers are "
+            "written: --decimal . for 44.5, or --decimal , for 44,5.",
+        ),
+    ],
+)
+def test_a_question_that_the_table_cannot_answer_charges_nothing(shell, tmp_path, question, said):
+    (tmp_path / "questions.json").write_text(json.dumps([QUESTIONS[0], question]))
+    asked = [word for word in ASK if word not in ("--decimal", ".")]
+    shell(*asked, *PAID, "--yes").refused(said)
+    assert spent() == 0
+
+
 def test_a_file_that_is_not_there(shell):
     shell("ask", "no.json", "visits.csv", "--one-row", "--yes").refused("'QUESTIONS'", "'no.json'")

@@ -6,9 +6,10 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from inspect import Parameter as Argument
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -19,11 +20,15 @@ from discreet.cli.ask import TABLE_NAMES, TypedTable, table_options
 from discreet.cli.files import unbundled
 from discreet.cli.options import SessionDelta, SessionEpsilon, SessionRho, read_session_budget
 from discreet.cli.show import answer_panel
-from discreet.cli.stated import Nothing, Typed, command_with
+from discreet.cli.stated import Nothing, Typed, command_with, hint_in_options
 from discreet.cli.table_options import Again
 from discreet.cli.terminal import label_text, print_json, terminal
 from discreet.questions import Question
 from discreet.questions.prices import ListPrice
+from discreet.tables.table import SAY_HOW
+
+if TYPE_CHECKING:
+    from discreet import Session
 
 _COMMAND = "discreet ask"
 _MOST_BYTES = 10_000_000
@@ -60,12 +65,15 @@ def _run(
 ) -> None:
     table = TypedTable(**shared)
     asked = read_questions(questions)
-    typed = Typed.of(_COMMAND, {}, {}, **TABLE_NAMES)
+    owners = [_owner(place, questions) for place in range(1, len(asked) + 1)]
+    typed = replace(Typed.of(_COMMAND, {}, {}, **TABLE_NAMES), owners=owners)
     budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _COMMAND)
     if not (yes or table.dry_run or _is_interactive()):
         hint = "Or say --dry-run to see the price alone."
         raise ParameterError("--yes", "given without a terminal", Nothing(), hint, owner=_COMMAND)
     with table.session(asked, typed, budget, quiet=not yes) as (session, _):
+        for question, owner in zip(asked, owners, strict=True):
+            _check(session, question, owner)
         price = session.price(asked)
         if not table.as_json:
             _show_plan(asked, price)
@@ -170,9 +178,32 @@ def _read_question(document: Any, place: int, path: str) -> Question:
     try:
         return Question.from_json(document)
     except ParameterError as error:
-        owner = f"question {place} in {path}"
-        wrong = ParameterError(error.name, error.rule, error.got, error.hint, owner=owner)
-    raise wrong
+        wrong = error
+    raise _refusal(wrong, _owner(place, path))
+
+
+def _check(session: Session, question: Question, owner: str) -> None:
+    """Refuse a question that this table cannot answer, before any is paid for."""
+    try:
+        session.price(question)
+        return
+    except ParameterError as error:
+        if error.name not in question.takes:
+            raise
+        wrong = error
+    raise _refusal(wrong, owner)
+
+
+def _owner(place: int, path: str) -> str:
+    return f"question {place} in {path}"
+
+
+def _refusal(error: ParameterError, owner: str) -> ParameterError:
+    """The refusal of a question of a file, in the words of the file; how the table is written is
+    said by options.
+    """
+    hint = hint_in_options(error.hint) if error.hint.startswith(SAY_HOW) else error.hint
+    return ParameterError(error.name, error.rule, error.got, hint, owner=owner)
 
 
 def _options() -> list[Argument]:
