@@ -15,7 +15,7 @@ SPREAD := -n $(WORKERS) --dist worksteal
 HERE := not browser and not schema
 SUITE := -m "not slow" --ignore=tests/mutants
 # The folders of tests/unit that take longest wait for `make test`.
-QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli local plots samplers tables) \
+QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli local samplers tables) \
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 

@@ -1894,6 +1894,13 @@ class TestBadInput:
             self.require_another_name(ledger, window)
         assert {account.window for account in ledger.accounts()} == {None, "2026-11"}
 
+    def test_a_name_in_decomposed_form_is_told_to_be_composed(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        with pytest.raises(
+            ParameterError, match=r"must be in the composed form of Unicode \(NFC\)"
+        ):
+            charge(ledger, 1, "clicks", window="Mu\N{COMBINING DIAERESIS}nchen")
+
     def require_another_name(self, ledger, window):
         for name in (window, ["2026-10", window]):
             with pytest.raises(

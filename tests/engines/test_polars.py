@@ -78,6 +78,10 @@ def test_a_lazy_frame_is_collected_once_after_the_charge():
     for column_name in ("item", "price"):
         with pytest.raises((BudgetExceededError, ParameterError)):
             session.mode(column_name, epsilon=4, candidates=public)
+    # a kind of which no plain statement counts the rows
+    numbers = PublicTable(pyarrow.table({"price": [1.0, 2.0]}), "price")
+    with pytest.raises(BudgetExceededError):
+        session.mode("price", epsilon=4, candidates=numbers)
     assert made == []
     session.mode("item", epsilon=1, **asked)
     session.counts("item", candidates=CANDIDATES, epsilon=1)

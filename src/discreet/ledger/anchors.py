@@ -71,7 +71,7 @@ class AnchorFile:
             ) from None
 
     def begin(self, transaction: Transaction, name: str) -> tuple[bool, Anchor]:
-        """Whether the ledger has noted that it has this file, and its latest point.
+        """Find out whether the ledger notes that it has this file, and its latest point.
 
         Raises if it has and the file is gone, or is that of another ledger.
         """

@@ -302,7 +302,7 @@ class Reserve(OfRequest):
         return outcome
 
     def _has_written(self, transaction: Transaction, number: int) -> bool:
-        """Whether an entry is of this very operation, by the random name in its text: a child that
+        """True if an entry is of this very operation, by the random name in its text: a child that
         was forked meanwhile has carried it out, and may not say so.
         """
         entry = transaction.entry(number)

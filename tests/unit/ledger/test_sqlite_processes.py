@@ -93,6 +93,25 @@ class TestQueue:
         assert third.enter(60)
         waiting.join()
 
+    def test_after_the_last_ticket_the_first_is_free_again(self, queues, monkeypatch):
+        monkeypatch.setattr(sqlite_processes, "_LONG", 0.0)
+        monkeypatch.setattr(sqlite_processes, "_TICKETS", 8)
+        before = queues[0]
+        numbers, given = before.open(), []
+        numbers[sqlite_processes._LAST] = last = 7
+        assert before.enter(10)
+        for queue in queues[1:]:
+            waiting = threading.Thread(target=queue.enter, args=[60])
+            waiting.start()
+            while numbers[sqlite_processes._LAST] == last:
+                time.sleep(0.001)
+            last = numbers[sqlite_processes._LAST]
+            given.append(last)
+            before.leave()
+            waiting.join()
+            before = queue
+        assert given == [8, 1]
+
     def test_where_the_system_refuses_locks_nobody_waits(self, queues, monkeypatch):
         def refuses(*_):
             raise OSError(95, "Operation not supported")
