@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -266,15 +267,34 @@ class TellingQueue(deque):
         self._event.set()
 
 
-def signal_when(event):
-    """A thread that sends this one an alarm after the event."""
-    me = threading.get_ident()
+@contextmanager
+def alarm_after(event, handle):
+    """Handle one alarm after the event. It is sent until it is handled, because Python misses one
+    that comes right before a thread waits for a lock until it has that lock.
+    """
+    me, came = threading.get_ident(), []
+
+    def handle_once(*_):
+        if not came:
+            came.append(None)
+            handle()
 
     def send():
         event.wait()
-        signal.pthread_kill(me, signal.SIGALRM)
+        while not came:
+            signal.pthread_kill(me, signal.SIGALRM)
+            time.sleep(0.01)
 
-    return threading.Thread(target=send)
+    sending = threading.Thread(target=send)
+    before = signal.signal(signal.SIGALRM, handle_once)
+    sending.start()
+    try:
+        yield
+    finally:
+        came.append(None)
+        event.set()
+        sending.join()
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
@@ -282,7 +302,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     refused.
     """
 
-    def raising(*_):
+    def raising():
         raise Deadline
 
     inside, leave, waits = threading.Event(), threading.Event(), threading.Event()
@@ -298,22 +318,18 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     inside.wait()
     state = ledger._store._connection._states.get()
     state.lock = Telling(state.lock, waits)
-    signaling = signal_when(waits)
-    before = signal.signal(signal.SIGALRM, raising)
 
     def fork():
-        signaling.start()
-        try:
-            return os.fork()
-        finally:
-            leave.set()
+        with alarm_after(waits, raising):
+            try:
+                return os.fork()
+            finally:
+                leave.set()
 
     try:
         told = forked_with(ledger, url, fork)
     finally:
-        signal.signal(signal.SIGALRM, before)
         reader.join()
-        signaling.join()
     assert len(told) == 1
     assert REFUSED in told[0]
     assert charge(ledger, "afterwards")
@@ -412,9 +428,8 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     line.leads.acquire()
     queued = threading.Event()
     line.queue = TellingQueue(queued)
-    signaling = signal_when(queued)
 
-    def handle(*_):
+    def handle():
         children.append(os.fork())
         if children[0]:
             line.leads.release()
@@ -423,17 +438,14 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(20)
 
-    before = signal.signal(signal.SIGALRM, handle)
-    signaling.start()
-    try:
-        said = f"charged as {charge(ledger, 'one of two')}"
-    except LedgerError as error:
-        said = str(error)
-    if not children[0]:
-        os.write(telling[1], said.encode())
-        os._exit(0)
-    signaling.join()
-    signal.signal(signal.SIGALRM, before)
+    with alarm_after(queued, handle):
+        try:
+            said = f"charged as {charge(ledger, 'one of two')}"
+        except LedgerError as error:
+            said = str(error)
+        if not children[0]:
+            os.write(telling[1], said.encode())
+            os._exit(0)
     with not_for_ever():
         os.waitpid(children[0], 0)
     assert "must stay in its process" in os.read(telling[0], 1000).decode()
