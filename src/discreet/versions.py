@@ -30,7 +30,7 @@ LOWEST = {
     "rich": ("Rich", "rich", "13.8"),
     "sklearn": ("scikit-learn", "scikit-learn", "1.6"),
     "starlette": ("Starlette", "starlette", "1.10"),
-    "typer": ("Typer", "typer", "0.26"),
+    "typer": ("Typer", "typer", "0.26.1"),
     "uvicorn": ("uvicorn", "uvicorn", "0.54"),
 }
 """For each module: what people call it, what pip calls it, and the lowest version."""

@@ -620,7 +620,8 @@ def test_a_sqlite_file_is_refused_with_a_way_that_works(tmp_path, name):
         said = {"table_name": "votes"} if name.endswith(".db") else {}
         with pytest.raises(ParameterError, match=r"pandas\.read_sql_query") as told:
             Session(path, unit=PERSON, budget=PureDP(1), **said)
-        assert "41" not in str(told.value)
+        # the folder of the test has a number, too
+        assert "41" not in str(told.value).replace(str(path), "")
         frame = pandas.read_sql_query("select * from votes", database)
     session = Session(frame, unit=PERSON, budget=PureDP(1))
     assert session.mode("item", candidates=["a"], epsilon=1).value == "a"
