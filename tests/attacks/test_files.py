@@ -53,16 +53,20 @@ def ledger(path):
 
 
 class Clock:
-    """In the place of the module `time`: a sleep takes a second, and no time."""
+    """In the place of the module `time`: a sleep takes a second, and no time.
 
-    def __init__(self):
-        self.now = 0
+    each_time: what happens meanwhile.
+    """
+
+    def __init__(self, each_time=lambda: None):
+        self.now, self.each_time = 0, each_time
 
     def monotonic(self):
         return self.now
 
     def sleep(self, seconds):
         self.now += 1
+        self.each_time()
 
 
 def charge(ledger, epsilon=0.1):
@@ -75,6 +79,19 @@ def copy_of(path, name="old.db"):
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
     return target
+
+
+def bring_forward(path, all_but):
+    """Copy what the log has into the file, as a checkpoint does, but for the last pages."""
+    log = path.with_name(path.name + "-wal").read_bytes()
+    size, salts = int.from_bytes(log[8:12]), log[16:24]
+    frames = (log[at : at + 24 + size] for at in range(32, len(log), 24 + size))
+    # the last one of each page counts; those of an earlier round have other salts
+    pages = {frame[:4]: frame[24:] for frame in frames if frame[8:16] == salts}
+    with path.open("r+b") as file:
+        for number, page in sorted(pages.items())[: len(pages) - all_but]:
+            file.seek((int.from_bytes(number) - 1) * size)
+            file.write(page)
 
 
 class TestReplaced:
@@ -162,6 +179,35 @@ class TestReplaced:
                 connection.execute("pragma wal_checkpoint(truncate)").fetchall()
                 charge(other, 0.01)
             assert other.verify().entries == ledger.verify().entries == 9
+
+    def test_a_checkpoint_that_was_killed_halfway_is_finished(self, path, ledger, monkeypatch):
+        """Until somebody does, nobody can look at the file, and all would wait for another."""
+        for _ in range(30):
+            charge(ledger, 0.01)
+        monkeypatch.setattr(sqlite, "time", Clock())
+        bring_forward(path, all_but=1)
+        charge(ledger, 0.01)
+        assert ledger.verify().entries == 32
+
+    @pytest.mark.parametrize("change", ["shorter", "changing"])
+    def test_a_file_that_no_checkpoint_would_leave_is_not_mixed_with_the_log(
+        self, path, ledger, monkeypatch, change
+    ):
+        """Somebody who writes a copy into the file starts it anew, or has not finished."""
+        for _ in range(30):
+            charge(ledger, 0.01)
+        bring_forward(path, all_but=0)
+        for _ in range(30):
+            charge(ledger, 0.01)
+        bring_forward(path, all_but=1)
+        if change == "shorter":
+            os.truncate(path, path.stat().st_size // 2)
+        clock = Clock(each_time=lambda: change == "shorter" or os.utime(path))
+        monkeypatch.setattr(sqlite, "time", clock)
+        left = path.read_bytes()
+        with pytest.raises(LedgerError, match="last entry cannot be read"):
+            charge(ledger, 0.01)
+        assert path.read_bytes() == left
 
     def test_a_closed_ledger_goes_on_with_its_own_file(self, path, ledger):
         charge(ledger)

@@ -23,8 +23,7 @@ _NEXT = (
 )
 # neither a link that was put there since nor a pipe to wait for
 _READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
-_LONGEST = 200
-"""Bytes to read: a point of the chain is shorter."""
+_LONGEST = 200  # bytes to read: a point of the chain is shorter
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_ON_EXEC
 
 

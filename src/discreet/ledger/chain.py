@@ -66,8 +66,7 @@ UNREADABLE = (
     LookupError,
     TypeError,
     ValueError,
-    # JSON that is nested without end
-    RecursionError,
+    RecursionError,  # JSON that is nested without end
 )
 """What reading a changed entry may raise."""
 

@@ -27,8 +27,7 @@ from discreet.errors import LedgerError
 
 T = TypeVar("T")
 
-_LONGEST_FORK = 30.0
-"""Seconds to wait for a fork before going on: the child then refuses what is opened."""
+_LONGEST_FORK = 30.0  # seconds to wait for a fork; after that the child refuses what is opened
 _MOMENT = 0.001
 
 

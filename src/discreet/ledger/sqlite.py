@@ -59,9 +59,11 @@ _KINDS = (sqlite3.Error, OSError, UnicodeDecodeError)
 _LOG_FLAGS = os.O_RDWR | NO_LINK | CLOSED_ON_EXEC
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
+# copy the log into the file, as far as others let us; SQLite does nothing while another does it
+_CHECKPOINT = "pragma wal_checkpoint(passive)"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
 _LAST = "select coalesce(max(number), 0) from base.discreet_entries"
-# the names as the row itself has them, not as the index that leads to it
+# the names as the row itself has them
 _BALANCE = (
     "select own.dataset, own.analyst, own.slot, own.terms, own.epsilon_spent, own.squares_spent, "
     "own.delta_spent, own.closed from discreet_budgets as named cross join discreet_budgets as own "
@@ -118,7 +120,7 @@ class Place:
         beside: the log that the connection writes to.
         """
         if self._refused:
-            raise self._wrong("the file that it was", self._refused)
+            raise self.refuse(self._refused)
         try:
             file = os.stat(self._text)
         except FileNotFoundError:
@@ -149,11 +151,8 @@ class Place:
     def refuse(self, got: str) -> LedgerError:
         """The error for a file that is not the one that it was: from now on it is refused."""
         self._refused = got
-        return self._wrong("the file that it was", got)
-
-    def _wrong(self, rule: str, got: str) -> LedgerError:
-        hint = " Find out who did that, and open a new Ledger." if self._refused else ""
-        return wrong(self.name, rule, got, hint)
+        hint = " Find out who did that, and open a new Ledger."
+        return wrong(self.name, "the file that it was", got, hint)
 
 
 class SQLiteStore:
@@ -339,13 +338,22 @@ class SQLiteStore:
 
     def _last_in_file(self, connection: _Connection) -> int:
         """The number of the last entry in the file, once that can be read: a checkpoint of another
-        process takes a moment. A file that cannot be looked at is refused.
+        process takes a moment, and we finish that of one that died. A file that cannot be looked
+        at is refused.
         """
-        deadline = time.monotonic() + self._timeout
+        stamp = self._place.stamp
+        same_since = began = time.monotonic()
         while (number := connection.last_in(self._path)) is None:
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now - began > self._timeout:
                 got = "one whose last entry cannot be read"
                 raise wrong(self._place.name, "a file that can be looked at", got)
+            self._place.require_same(connection.beside)
+            if stamp != self._place.stamp:
+                stamp, same_since = self._place.stamp, now
+            # Somebody may be writing a copy into it, which must not be mixed with the log.
+            elif now - same_since > PATIENCE and stamp[-1] >= self._stamp[-1]:
+                connection.execute(_CHECKPOINT).fetchall()
             time.sleep(_MOMENT)
         return number
 
@@ -379,7 +387,7 @@ class SQLiteStore:
             connection.syncs = SharedSync(self._folder, connection.beside[0])
             sync_folder(self._path.parent)
             # this brings into the file what an earlier process could not sync
-            connection.execute("pragma wal_checkpoint(passive)").fetchall()
+            connection.execute(_CHECKPOINT).fetchall()
         except BaseException:
             connection.close()
             raise
@@ -423,7 +431,7 @@ class _Connection:
 
     def __init__(self, connection: Any, folder: Path) -> None:
         self._connection, self._process = connection, os.getpid()
-        self.is_busy = self.is_durable = self._has_base = False
+        self.is_busy = self.is_durable = False
         self.beside: Beside = (0, 0), (0, 0)
         self.log = -1
         self.queue = Queue(folder)
@@ -453,12 +461,10 @@ class _Connection:
         """
         require_own(self._process)
         # By SQLite: opening and closing the file in any other way would end its locks.
-        if self._has_base:
-            # it was interrupted before
-            with suppress(Exception):
-                self.execute("detach base")
         try:
-            self._has_base = True
+            with suppress(Exception):
+                # it was interrupted before
+                self.execute("detach base")
             self.execute("attach ? as base", (f"{path.as_uri()}?mode=ro&immutable=1",))
             if not self.execute(_HAS_ENTRIES).fetchall():
                 return 0
@@ -469,7 +475,6 @@ class _Connection:
         finally:
             with suppress(Exception):
                 self.execute("detach base")
-                self._has_base = False
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         require_own(self._process)

@@ -44,8 +44,7 @@ _LONG, _STAND_BACK = 0.02, 30_000_000
 _TICKETS = 1 << 32
 _LAST, _TURN, _BACK = range(3)
 _SIZE = 32
-# seconds after which what a dead process left behind is removed
-_LITTER = 600.0
+_LITTER = 600.0  # seconds after which what a dead process left behind is removed
 PATIENCE = 1.0
 """Seconds to wait in a queue: a process in it may be stopped."""
 
