@@ -88,7 +88,7 @@ class TestOpening:
                     raise
 
         SQLiteStore(path, 30, lambda path: Impatient(connect(path))).close()
-        assert refused == ["pragma journal_mode = wal"]
+        assert refused[0] == "pragma journal_mode = wal"
         with Ledger(f"sqlite:///{path}") as ledger:
             ledger.open("survey", budget=PureDP(1))
             goes_on(ledger, 0)
