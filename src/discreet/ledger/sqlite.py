@@ -431,7 +431,7 @@ class _Connection:
 
     def __init__(self, connection: Any, folder: Path) -> None:
         self._connection, self._process = connection, os.getpid()
-        self.is_busy = self.is_durable = False
+        self.is_durable = self.is_busy = False
         self.beside: Beside = (0, 0), (0, 0)
         self.log = -1
         self.queue = Queue(folder)
