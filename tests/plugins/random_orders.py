@@ -33,12 +33,17 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def run(seed: int, workers: int) -> tuple[int, str, str]:
-    """One run: its exit code, what pytest counted, and all that it printed."""
+    """One run: 0 if it passed and said nothing on stderr, what pytest counted, and all that it
+    printed. Libraries complain there at the end of a process, after the tests.
+    """
     command = [sys.executable, "-m", "pytest", "-p", "pytest_randomly", f"--randomly-seed={seed}"]
     command += ["-n", str(workers), "--dist", "worksteal", "-m", SUITE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     counted = OUTCOME.findall(done.stdout)
-    return done.returncode, counted[-1] if counted else "ended early", done.stdout + done.stderr
+    outcome = counted[-1] if counted else "ended early"
+    if done.stderr:
+        outcome += ", and something on stderr"
+    return done.returncode or int(bool(done.stderr)), outcome, done.stdout + done.stderr
 
 
 def main() -> int:
