@@ -451,7 +451,7 @@ def quantiles_cells(quick: bool) -> Iterator[Cell]:
         for shares in ((Fraction(1, 2),), *(_even(parts) for parts in (4, 10, 20))):
             ways: dict[str, dict[str, Draw]] = {}
             for shape, values in columns().items():
-                cells = read_cells(values, grid, "benchmark")
+                cells = read_cells(values, grid)
                 ways[shape] = {
                     way: _error_of_quantiles(made, cells, grid, shares)
                     for way, made in _quantile_ways(price, shares, grid.size).items()

@@ -155,7 +155,7 @@ def lists(draws: int, opendp: Peer | None) -> list[Cell]:
             if cap is None:
                 epsilon = float(privacy.epsilon)
                 ways["joint"] = _joint(k, epsilon, draws)
-                ways["canonical Lipschitz"] = _canonical_lipschitz(k, epsilon, draws)
+                ways["canonical Lipschitz"] = _canonical_lipschitz(k, privacy, draws)
             if opendp is not None:
                 ways["OpenDP"] = _opendp_list(opendp, k, privacy, draws)
             errors: dict[str, dict[str, float]] = {way: {} for way in ways}
@@ -263,15 +263,15 @@ def _joint(k: int, epsilon: float, draws: int) -> Callable[[Array], Array]:
     return lambda counts: np.array([made.select(counts) for _ in range(draws)])
 
 
-def _canonical_lipschitz(k: int, epsilon: float, draws: int) -> Callable[[Array], Array]:
-    """A set by how many persons are missing until it is the right one, with one exponential
-    noise for each set: Shekelyan and Loukides 2022.
+def _canonical_lipschitz(k: int, privacy: Privacy, draws: int) -> Callable[[Array], Array]:
+    """A set by how many persons are missing until it is the right one, with noise of its own for
+    each set: Shekelyan and Loukides 2022. The noise is exponential, and Gumbel's for rho.
 
     A set that is not the right one has a best item `out` that it leaves out and a worst item
     `last` that it has. All better than `out` are in it, and those between are free, so sets of
     one pair are alike: what matters is the largest noise among them.
     """
-    random = np.random.default_rng(1)
+    random, rate = np.random.default_rng(1), float(privacy.epsilon) / 2
 
     def draw(counts: Array) -> Array:
         outs, lasts = np.arange(k)[:, None], np.arange(k, counts.size)[None, :]
@@ -280,12 +280,8 @@ def _canonical_lipschitz(k: int, epsilon: float, draws: int) -> Callable[[Array]
         missing, alike = np.append(missing, 0), np.append(alike, 0.0)
         found = np.empty((draws, k), dtype=np.int64)
         for row in range(draws):
-            # the largest of n exponential noises, with ln(n) given
-            single = np.log(-np.log(random.uniform(size=alike.size)))
-            noise = np.where(
-                alike > 30, alike - single, -np.log(-np.expm1(-np.exp(single - alike)))
-            )
-            place = int((noise - epsilon / 2 * missing).argmax())
+            noise = _largest_noise(alike, random, gumbel=privacy.rho is not None)
+            place = int((noise - rate * missing).argmax())
             if place == alike.size - 1:
                 found[row] = np.arange(k)
                 continue
@@ -296,6 +292,17 @@ def _canonical_lipschitz(k: int, epsilon: float, draws: int) -> Callable[[Array]
         return found
 
     return draw
+
+
+def _largest_noise(log_sizes: Floats, random: np.random.Generator, *, gumbel: bool) -> Floats:
+    """The largest noise of each of some sets of very many, of which the logarithms are given."""
+    standard = random.gumbel(size=log_sizes.size) + log_sizes
+    if gumbel:
+        return standard
+    # exponential noise that is as likely to be exceeded: e^(-x) where that is small
+    with np.errstate(over="ignore"):
+        exponential = -np.log(-np.expm1(-np.exp(-standard)))
+    return np.where(standard > 30, standard, exponential)
 
 
 def _log_choose(many: Array, few: Array) -> Floats:
@@ -369,7 +376,7 @@ def _our_quantiles(
     chance = Chance(SeededBits(1))
 
     def draw(values: Array) -> Floats:
-        cells = read_cells(values, grid, "benchmark")
+        cells = read_cells(values, grid)
         listed = [made.release(cells, grid, chance).value for _ in range(draws)]
         return np.array(listed, dtype=float)
 
@@ -549,9 +556,7 @@ def section(name: str, title: str, note: str, cells: Sequence[Cell]) -> Section:
     for kind in dict.fromkeys(each.privacy for each in cells):
         worst = max((each for each in cells if each.privacy == kind), key=lambda cell: cell.behind)
         bound = f"{name}, {kind}: error beside the best of the others"
-        made.targets.append(
-            Target(bound, CLOSE, worst.behind, where=worst.question, at_most=True)
-        )
+        made.targets.append(Target(bound, CLOSE, worst.behind, where=worst.question, at_most=True))
     made.records += [asdict(each) | {"behind": each.behind} for each in cells]
     return made
 

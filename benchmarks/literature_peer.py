@@ -41,7 +41,7 @@ def _opendp() -> Callable[[Question], Any]:
                 spent = curve.epsilon(delta=asked["delta"])
             return bool(spent <= asked.get("rho", asked.get("epsilon")))
 
-        return make(dp.binary_search(enough, bounds=(1e-3, 1e6), T=float))
+        return make(dp.binary_search(enough, bounds=(1.0, 1e6), T=float))
 
     def listed(asked: Question) -> list[list[int]]:
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
