@@ -506,7 +506,7 @@ def _our_counts(items: int, moved: int, privacy: Privacy, draws: int) -> float:
     """Of people who have one item each, so that a cap leaves nothing out."""
     import pandas
 
-    people = np.repeat(np.arange(400 * items), 1)
+    people = np.arange(400 * items)
     table = pandas.DataFrame({"person": people, "item": people % items})
     unit = OneRow() if moved == 1 else Person("person")
     asked: dict[str, Any] = {"epsilon": privacy.epsilon, "candidates": list(range(items))}
@@ -573,15 +573,17 @@ def main() -> None:
     opendp = Peer(given.opendp, "opendp") if given.opendp else None
     tumult = Peer(given.tumult, "tumult") if given.tumult else None
     part = 10 if given.quick else 1
-    sections = [
-        section("lists", "Lists", _LISTS, lists(200 // part, opendp)),
-        section("quantiles", "Quantiles", _QUANTILES, quantiles(100 // part)),
-        section("counts", "Counts", _COUNTS, counts(50 // part, opendp, tumult)),
-    ]
-    for each in sections:
-        print(f"\n{each}")
-    if not given.quick:
-        write(HERE / "results", "literature", environment(["discreet", "numpy"]), sections)
+    asked = {
+        "lists": ("Lists", _LISTS, lambda: lists(100 // part, opendp)),
+        "quantiles": ("Quantiles", _QUANTILES, lambda: quantiles(50 // part)),
+        "counts": ("Counts", _COUNTS, lambda: counts(50 // part, opendp, tumult)),
+    }
+    sections = []
+    for name, (title, note, measure) in asked.items():
+        sections.append(section(name, title, note, measure()))
+        print(f"\n{sections[-1]}", flush=True)
+        if not given.quick:
+            write(HERE / "results", "literature", environment(["discreet", "numpy"]), sections)
 
 
 if __name__ == "__main__":
