@@ -146,6 +146,7 @@ benchmark: .venv-benchmark/installed .venv-engines/installed $(PEERS:%=.venv-pee
 	$(BENCHMARK) benchmarks/top_k.py
 	$(BENCHMARK) benchmarks/top_k_utility.py
 	$(BENCHMARK) benchmarks/best_for_the_price.py
+	$(BENCHMARK) benchmarks/literature.py $(call peer,opendp) $(call peer,tumult)
 	$(BENCHMARK) benchmarks/counted_lists.py $(foreach each,$(PEERS),$(call peer,$(each)))
 	$(BENCHMARK) benchmarks/tables.py --spark .venv-engines/bin/python $(call peer,opendp) $(call peer,tumult)
 	$(BENCHMARK) tests/engines/with_servers.py $(BENCHMARK) benchmarks/ledger.py

@@ -69,10 +69,10 @@ def _opendp_search(share: float, count: int, high: int) -> Callable[[list[float]
 def published_recursion(values: Values, shares: list[float], high: float) -> Sequence[float]:
     """ApproximateQuantiles: Kaplan, Schnapp and Stemmer 2022."""
     layers = len(shares).bit_length()
-    return _recurse(np.sort(values.clip(0, high)), shares, 0.0, 1.0, 0.0, high, 1 / layers)
+    return recurse(np.sort(values.clip(0, high)), shares, 0.0, 1.0, 0.0, high, 1 / layers)
 
 
-def _recurse(
+def recurse(
     values: Values,
     shares: list[float],
     low: float,
@@ -86,11 +86,11 @@ def _recurse(
     middle = len(shares) // 2
     share = shares[middle]
     here = _search(values, (share - low) / (high - low) * values.size, left, right, epsilon)
-    before = _recurse(values[values <= here], shares[:middle], low, share, left, here, epsilon)
+    before = recurse(values[values <= here], shares[:middle], low, share, left, here, epsilon)
     return [
         *before,
         here,
-        *_recurse(values[values >= here], shares[middle + 1 :], share, high, here, right, epsilon),
+        *recurse(values[values >= here], shares[middle + 1 :], share, high, here, right, epsilon),
     ]
 
 

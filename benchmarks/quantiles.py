@@ -182,7 +182,7 @@ def _measure(
             print(f"{type(error).__name__}: {str(error)[:100]}")
             return None
         taken.append(time.perf_counter() - began)
-        errors = _errors(np.sort(values), shares, found)
+        errors = rank_errors(np.sort(values), shares, found)
         means.append(float(errors.mean()))
         largest.append(float(errors.max()))
     if not means:
@@ -196,7 +196,7 @@ def _measure(
     }
 
 
-def _errors(values: Values, shares: list[float], found: Sequence[float]) -> Values:
+def rank_errors(values: Values, shares: list[float], found: Sequence[float]) -> Values:
     """How many persons lie between each answer and its share: none if the share ends among those
     who have the answer.
     """

@@ -487,7 +487,9 @@ class TestChoice:
         assert name(10, 100, **price) == "one-shot-gumbel"
         assert name(10, 100, with_counts=True, **price) == "histogram-correlated"
         price["price"] = price_in(PureDP(10), 1)
-        assert name(10, 100, **price) == "histogram-correlated"
+        # where epsilons add up, names alone are better drawn at once
+        assert name(10, 100, with_counts=True, **price) == "histogram-correlated"
+        assert name(10, 100, **price) == name(10, 8, **price) == "joint-exponential"
 
     @pytest.mark.parametrize("items", [None, 1, 3])
     @pytest.mark.parametrize("k", [1, 2, 6])

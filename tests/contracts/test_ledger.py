@@ -12,6 +12,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from math import ceil
 
 import mpmath
 import pytest
@@ -23,6 +24,7 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
+    GaussianDP,
     Ledger,
     LedgerError,
     ParameterError,
@@ -915,6 +917,29 @@ class TestCoins:
                 "survey", BoundedRange(1e-9 if budget.kind != "zcdp" else 1), request=ASK
             )
         ledger.verify()
+
+    def test_gaussian_noise_of_another_tool_is_paid_beside_selections(self, ledger):
+        """So many coins buy noise of the mu that is 0.97 / 2 times the epsilon they buy."""
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        noise = GaussianDP(0.05)
+        coins = ceil((2 * noise.mu / Fraction("0.97") / Fraction("0.01")) ** 2)
+        assert ledger.questions_left("survey", loss=noise) == 2129 // coins
+        total = {"what": "total paid", "by": "another tool"}
+        for _ in range(10):
+            ledger.reserve("survey", noise, request=total)
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        assert ledger.spent("survey").value == 10 * coins + 10 * 100
+        assert {charge.loss for charge in ledger.history("survey")} == {noise, BoundedRange(0.1)}
+        with pytest.raises(BudgetExceededError, match="but the budget of 'survey' has room for"):
+            ledger.reserve("survey", noise, request=total)
+        ledger.reserve("survey", GaussianDP(0.03), request=total)
+        ledger.verify()
+
+    def test_a_budget_without_coins_has_no_price_for_gaussian_noise(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterTypeError, match="PureDP or BoundedRange for a budget"):
+            ledger.reserve("survey", GaussianDP(0.05), request=ASK)
+        assert ledger.spent("survey") == 0
 
     def test_each_scope_has_to_fit_by_one_of_its_own_sums(self, ledger):
         """The data set by its coins, the share by its plain sum: that is enough for neither

@@ -229,12 +229,17 @@ class ListRequest:
 
     def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
         """True if a histogram with this noise is better than picks."""
-        drawn_one_by_one = not isinstance(picks, JointTopK) and (self.k > 1 or self.with_counts)
+        drawn_at_once = isinstance(picks, JointTopK)
+        drawn_one_by_one = not drawn_at_once and (self.k > 1 or self.with_counts)
         if drawn_one_by_one and (self.delta or isinstance(picks.pick_loss, BoundedRange)):
             listed = self.k / self.candidates if self.candidates else 0
             wider = _WIDER - _LESS_FOR_LISTED * min(1, listed)
             # a rate may be 0 as a float
             return ranking_deviation(noise) * float(picks.rate) <= wider * _GUMBEL
+        shared = isinstance(noise, CorrelatedCounts) and noise.mu is None
+        if shared and drawn_at_once and not self.with_counts:
+            # a list of nearly all candidates: docs/decisions/0022-lists-by-both-errors.md
+            return False
         return _items_like(noise, picks.epsilon) <= _most_items(self.k)
 
 

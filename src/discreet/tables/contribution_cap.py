@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _ROWS, _TEXT, _DIGEST, _RANK = (f"__discreet_{name}" for name in ("rows", "text", "digest", "rank"))
 _KEY_BITS = 256
-# up to how many of a person DuckDB finds without sorting
-_IN_ONE_PASS = 64
 # up to here all whole numbers are floats
 _WHOLE = 2**53
 
@@ -175,10 +173,10 @@ class Cap:
         """
         who, what = quoted(person), quoted(item)
         mixed = f"hash(xor(hash('{self.key}', {who}), hash({what})))"
-        if self.items <= _IN_ONE_PASS:
-            smallest = f"{who}, min_by({what}, row({mixed}, {what}), {self.items}) as {_RANK}"
-            listed = rows.aggregate(smallest, who)
-            return as_frame(listed.project(f"{who}, unnest({_RANK}) as {what}"))
+        if self.items == 1:
+            # without sorting somebody's very many items
+            smallest = f"{who}, min_by({what}, row({mixed}, {what})) as {what}"
+            return as_frame(rows.aggregate(smallest, who))
         rank = f"row_number() over (partition by {who} order by {mixed}, {what}) as {_RANK}"
         ranked = rows.project(f"{who}, {what}, {rank}")
         return as_frame(ranked.filter(f"{_RANK} <= {self.items}").project(f"{who}, {what}"))
