@@ -21,7 +21,6 @@ from discreet import (
     ApproxDP,
     CsvFile,
     DiscreetError,
-    Ledger,
     Loss,
     OneRow,
     ParameterError,
@@ -65,7 +64,7 @@ from discreet.questions.kinds import Listed, TwoLabels
 from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
-    from discreet import Session
+    from discreet import Ledger, Session
     from discreet.questions.prices import Price
 
 TABLE_NAMES = {
@@ -210,7 +209,7 @@ class TypedTable:
                 named, hint = "DISCREET_LEDGER", "Unset it to ask without a ledger."
             raise ParameterError("--dataset", f"given with {named}", Nothing(), hint, owner=command)
         ledger = stack.enter_context(
-            Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
+            discreet.Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
         )
         return {
             "ledger": ledger,
