@@ -34,7 +34,7 @@ from discreet.questions.kinds import (
     TwoLabels,
     Whole,
 )
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.tables.table import SAY_HOW
 
 

@@ -40,8 +40,7 @@ from discreet.questions.kinds import (
     TwoLabels,
     WholeNumber,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.condition_matching import matching

@@ -40,7 +40,7 @@ from discreet.tables.delimited import (
     read_headers,
     with_mended_files,
 )
-from discreet.tables.duckdb_connection import connect
+from discreet.tables.duckdb_connection import connect, empty_caches_at_exit
 from discreet.tables.engine import Plans
 from discreet.tables.files import (
     DATABASES,
@@ -62,7 +62,6 @@ from discreet.tables.files import (
     require_local,
     watch_columns,
 )
-from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.lines import mended
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds

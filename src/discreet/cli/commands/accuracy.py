@@ -35,7 +35,7 @@ from discreet.mechanisms.base import SelectionMechanism
 from discreet.planning import Preview
 from discreet.questions import Quantile, TopK
 from discreet.questions.kinds import Choice, Exact
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.rendering.charts import Curve, lines
 
 _BOUND = {

@@ -36,7 +36,7 @@ from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.selection import make_mechanism
 from discreet.questions.kinds import Choice, Whole
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 
 scores = typer.Typer(
     name="scores",
