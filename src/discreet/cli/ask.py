@@ -29,7 +29,7 @@ from discreet import (
     Release,
 )
 from discreet.cli.files import as_the_column, require_column
-from discreet.cli.options import AsJson, number_option
+from discreet.cli.options import AsJson, number_option, require_one
 from discreet.cli.plot_option import require_picture_file, say_where, write_picture
 from discreet.cli.show import Fact, answer_panel
 from discreet.cli.stated import Nothing, Typed, as_option
@@ -329,16 +329,8 @@ def read_anchor_file(typed: str | None) -> str | None:
 
 def read_protected(person: str | None, one_row: bool, command: str) -> Person | OneRow:
     """Read who is protected: --person or --one-row, without a default."""
-    if one_row == (person is not None):
-        hint = "Say who is protected; there is no default."
-        got = Nothing() if person is None else person
-        raise ParameterError(
-            "--person",
-            "given, or '--one-row' in its place (exactly one of the two)",
-            got,
-            hint,
-            owner=command,
-        )
+    hint = "Say who is protected; there is no default."
+    require_one(command, {"--person": person, "--one-row": one_row}, hint)
     if person == "":
         raise ParameterError("--person", "the name of a column", "", owner=command)
     return OneRow() if person is None else Person(person)

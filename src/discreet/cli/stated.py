@@ -302,12 +302,12 @@ def _in_one(kind: Kind, typed: Any) -> Any:
 
 
 def command_with(
-    run: Callable[..., None], options: Sequence[inspect.Parameter], *, name: str, doc: str
-) -> Callable[..., None]:
+    run: Callable[..., Any], options: Sequence[inspect.Parameter], *, name: str, doc: str
+) -> Callable[..., Any]:
     """The function of a command with these options, as Typer reads it."""
 
-    def called(**typed: Any) -> None:
-        run(**typed)
+    def called(**typed: Any) -> Any:
+        return run(**typed)
 
     called.__name__, called.__doc__ = name, doc
     called.__annotations__ = {each.name: each.annotation for each in options}

@@ -31,6 +31,7 @@ from discreet.cli.options import (
     number_option,
     read_budget,
     read_loss,
+    require_one,
 )
 from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
 from discreet.cli.stated import Nothing, refusals_in
@@ -452,14 +453,7 @@ def questions_left(
       discreet ledger questions-left budget.db --dataset survey --epsilon 0.1
     """
     command = f"{_COMMAND} questions-left"
-    if (epsilon is None) == (pure is None):
-        got = Nothing() if epsilon is None else epsilon
-        raise ParameterError(
-            "--epsilon",
-            "given, or '--pure' in its place (exactly one of the two)",
-            got,
-            owner=command,
-        )
+    require_one(command, {"--epsilon": epsilon, "--pure": pure})
     with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:
