@@ -30,7 +30,7 @@ from discreet import (
 )
 from discreet.cli.files import as_the_column, require_column
 from discreet.cli.options import AsJson, number_option, require_one
-from discreet.cli.plot_option import require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import require_picture_file, write_picture
 from discreet.cli.show import Fact, answer_panel
 from discreet.cli.stated import Nothing, Typed, as_option
 from discreet.cli.table_options import (
@@ -274,8 +274,7 @@ def ask_one(
     title: str = "",
 ) -> None:
     """Ask one question and show its answer, or only its price with --dry-run."""
-    if plot is not None:
-        require_picture_file(plot, typed.command)
+    require_picture_file(plot, typed.command)
     left = None
     with table.session([question], typed) as (session, columns):
         asked = with_typed_labels(question, columns, typed)
@@ -311,15 +310,12 @@ def show_answer(
 ) -> None:
     """Show an answer to people, or to programs with --json, and draw it with --plot."""
     # the answer was paid for, so it is shown before a picture can fail
-    console = terminal()
     if as_json:
         print_json(release.to_json())
     else:
-        console.print(panel)
+        terminal().print(panel)
     if plot is not None:
-        write_picture(plot, release.plot(title=title), command)
-        if not as_json:
-            say_where(console, plot)
+        write_picture(plot, release.plot(title=title), command, quiet=as_json)
 
 
 def read_anchor_file(typed: str | None) -> str | None:

@@ -29,7 +29,7 @@ from discreet.cli.options import (
     read_losses,
     require_one,
 )
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.show import (
     ANALYSIS_WORDS,
     ORDER,
@@ -41,6 +41,7 @@ from discreet.cli.show import (
 )
 from discreet.cli.stated import refusals_in
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
+from discreet.rendering.picture import Picture
 
 PlotFile = Annotated[str | None, plot_option("the queries that each analysis allows")]
 
@@ -214,12 +215,13 @@ def plan(
         counts = discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
     # the plan itself shows that so many fit
     counts[made.method] = max(count, counts[made.method] or 0)
-    if plot is not None:
-        _draw_picture(plot, budget, made.epsilon, count, _PLAN)
     if as_json:
         print_json(_plan_as_json(made, counts))
     else:
-        _show_plan(made, counts, plot)
+        _show_plan(made, counts)
+    if plot is not None:
+        picture = _picture(budget, made.epsilon, count)
+        write_picture(plot, picture, _PLAN, quiet=as_json)
 
 
 def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
@@ -233,15 +235,15 @@ def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) ->
         raise ParameterError("--plot", rule, file, owner=command)
 
 
-def _draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
-    """Draw how many queries each analysis allows, with a mark at those asked for."""
+def _picture(budget: Loss, epsilon: Fraction, queries: int) -> Picture:
+    """How many queries each analysis allows, with a mark at those asked for."""
     from discreet.cli.queries_picture import queries as picture_of
 
     assert isinstance(budget, ApproxDP)
-    write_picture(file, picture_of(budget, marked=(epsilon, queries)), command)
+    return picture_of(budget, marked=(epsilon, queries))
 
 
-def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
+def _show_plan(made: Plan, counts: dict[str, int | None]) -> None:
     each = round_down(made.epsilon)
     table = facts()
     table.add_row("epsilon of each", Text(each, style="bold green"))
@@ -262,8 +264,6 @@ def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> N
     console.print()
     console.print(comparison(made.method, columns))
     console.print("Every number is certified and rounded down.", style="dim")
-    if plot is not None:
-        say_where(console, plot)
 
 
 def _plan_as_json(made: Plan, counts: dict[str, int | None]) -> str:
@@ -320,17 +320,24 @@ def queries_allowed(
         counts = discreet.accounting.queries_by_analysis(each=each, budget=budget)
         textbook = _textbook(each, budget)
     method = most(counts, adaptive=not non_adaptive)
-    allowed = counts[method] or 0
-    if plot is not None:
-        _draw_picture(plot, budget, each.numbers[0], allowed, _QUERIES_ALLOWED)
     if as_json:
         print_json(
             _allowed_as_json(each, budget, counts, textbook, method, adaptive=not non_adaptive)
         )
-        return
+    else:
+        said = f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}"
+        _show_allowed(said, counts, textbook, method)
+    if plot is not None:
+        picture = _picture(budget, each.numbers[0], counts[method] or 0)
+        write_picture(plot, picture, _QUERIES_ALLOWED, quiet=as_json)
+
+
+def _show_allowed(
+    said: str, counts: dict[str, int | None], textbook: dict[str, int], method: str
+) -> None:
     table = facts()
-    table.add_row("queries allowed", Text(f"{allowed:,}", style="bold green"))
-    table.add_row("", f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}")
+    table.add_row("queries allowed", Text(f"{counts[method] or 0:,}", style="bold green"))
+    table.add_row("", said)
     table.add_row("analysis", ANALYSIS_WORDS[method].words)
     console = terminal()
     console.print(table)
@@ -339,8 +346,6 @@ def queries_allowed(
     console.print(comparison(method, shown, _written(textbook, _GROUPED)))
     if textbook:
         console.print(_WHAT_TEXTBOOK_MEANS, style="dim")
-    if plot is not None:
-        say_where(console, plot)
 
 
 def _textbook(each: Loss, budget: Loss) -> dict[str, int]:

@@ -21,7 +21,7 @@ from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, Loss, ParameterEr
 from discreet.accounting import LogisticDP
 from discreet.auditing import AuditReport
 from discreet.cli.options import AsJson, number_option, read_loss
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.stated import Nothing, Typed, parameters_of, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
@@ -101,8 +101,7 @@ def audit(
     Example:
       discreet audit discreet.cli.data.planted:noisy_max --claim pure-dp:1
     """
-    if plot is not None:
-        require_picture_file(plot, _COMMAND)
+    require_picture_file(plot, _COMMAND)
     mechanism = _load(target)
     stated = typed.values()
     if sensitivity is not None:
@@ -124,9 +123,7 @@ def audit(
     else:
         _show(report)
     if plot is not None:
-        write_picture(plot, report.plot(), _COMMAND)
-        if not as_json:
-            say_where(terminal(), plot)
+        write_picture(plot, report.plot(), _COMMAND, quiet=as_json)
     return 0 if report.passed else FOUND
 
 

@@ -33,7 +33,7 @@ from discreet.cli.options import (
     read_loss,
     require_one,
 )
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.stated import Nothing, refusals_in
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
@@ -292,14 +292,19 @@ def history(
       discreet ledger history budget.db --dataset survey --plot spent.png
     """
     command = f"{_COMMAND} history"
-    if plot is not None:
-        require_picture_file(plot, command)
+    require_picture_file(plot, command)
     page = _read_page(before, limit, command)
     with _opened(address, "history", anchor_file) as book:
         account = book.account(dataset)
         charges = book.history(dataset, analyst=analyst, **page)
         if plot is not None:
             everything = _all_charges(book, dataset)
+    if as_json:
+        print_json(json.dumps([charge_dict(charge) for charge in charges]))
+    else:
+        console = terminal()
+        console.print(history_table(charges))
+        _say_more(console, charges, page["limit"])
     if plot is not None:
         unit, limit_ = account.limit.unit, account.limit.value
         spent = [
@@ -308,15 +313,7 @@ def history(
             if charge.amount.unit == unit
         ]
         picture = spending(spent, limit=limit_, unit=unit, title=f"Spent of {dataset}")
-        write_picture(plot, picture, command)
-    if as_json:
-        print_json(json.dumps([charge_dict(charge) for charge in charges]))
-        return
-    console = terminal()
-    console.print(history_table(charges))
-    _say_more(console, charges, page["limit"])
-    if plot is not None:
-        say_where(console, plot)
+        write_picture(plot, picture, command, quiet=as_json)
 
 
 @ledger.command("answers")
