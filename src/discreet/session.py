@@ -230,7 +230,7 @@ class Session:
         [21, 85, 2129]
         """
         budget = self._runner.budget
-        return budget.questions_left(Cost(budget.rule.question(epsilon)))
+        return budget.questions_left_of(Cost(budget.rule.question(epsilon)))
 
     @overload
     def ask(

@@ -29,10 +29,10 @@ from discreet import (
     Release,
 )
 from discreet.cli.files import as_the_column, require_column
-from discreet.cli.options import AsJson, number_option, require_one
+from discreet.cli.options import AsJson, number_option
 from discreet.cli.plot_option import require_picture_file, write_picture
 from discreet.cli.show import Fact, answer_panel
-from discreet.cli.stated import Nothing, Typed, as_option
+from discreet.cli.stated import Nothing, Typed, as_option, require_one
 from discreet.cli.table_options import (
     AnalystOption,
     AnchorFileOption,
@@ -274,7 +274,8 @@ def ask_one(
     title: str = "",
 ) -> None:
     """Ask one question and show its answer, or only its price with --dry-run."""
-    require_picture_file(plot, typed.command)
+    if plot is not None:
+        require_picture_file(plot, typed.command)
     left = None
     with table.session([question], typed) as (session, columns):
         asked = with_typed_labels(question, columns, typed)

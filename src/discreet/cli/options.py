@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, TypeAlias
@@ -90,15 +90,6 @@ def count_option(text: str, name: str, command: str, *, most: int | None = None)
     if most is not None and not 1 <= number <= most:
         raise ParameterError(name, f"a whole number from 1 to {most:,}", number, owner=command)
     return number
-
-
-def require_one(command: str, given: Mapping[str, str | bool | None], hint: str = "") -> None:
-    """Refuse two options of which exactly one has to be given."""
-    (option, typed), (other, instead) = given.items()
-    if bool(typed is None) == bool(instead in (None, False)):
-        got = Nothing() if typed is None else typed
-        rule = f"given, or '{other}' in its place (exactly one of the two)"
-        raise ParameterError(option, rule, got, hint, owner=command)
 
 
 def require_writable(file: str, name: str, command: str) -> None:

@@ -45,6 +45,15 @@ class Nothing:
         return "nothing"
 
 
+def require_one(command: str, given: Mapping[str, str | bool | None], hint: str = "") -> None:
+    """Refuse two options of which exactly one has to be given."""
+    (option, typed), (other, instead) = given.items()
+    if bool(typed is None) == bool(instead in (None, False)):
+        got = Nothing() if typed is None else typed
+        rule = f"given, or '{other}' in its place (exactly one of the two)"
+        raise ParameterError(option, rule, got, hint, owner=command)
+
+
 def as_option(name: str) -> str:
     """The option of a parameter, as it is typed.
 

@@ -27,7 +27,6 @@ from discreet.cli.options import (
     read_budget,
     read_loss,
     read_losses,
-    require_one,
 )
 from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.show import (
@@ -39,7 +38,7 @@ from discreet.cli.show import (
     comparison,
     most,
 )
-from discreet.cli.stated import refusals_in
+from discreet.cli.stated import refusals_in, require_one
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
 from discreet.rendering.picture import Picture
 

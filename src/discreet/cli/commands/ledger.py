@@ -31,10 +31,9 @@ from discreet.cli.options import (
     number_option,
     read_budget,
     read_loss,
-    require_one,
 )
 from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
-from discreet.cli.stated import Nothing, refusals_in
+from discreet.cli.stated import Nothing, refusals_in, require_one
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 from discreet.rendering.analyses import spending
