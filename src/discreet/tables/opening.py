@@ -121,7 +121,8 @@ def _open(source: Any, table: str | None, beside: Table | None) -> Table:
     require_foreign(opened.schema, "table")
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading tables", "tables")
-    require("pyarrow")
+    # to load it takes longer than most questions, and those of plain columns need none of it
+    require("pyarrow", load=False)
     if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
         raise ParameterError("candidates", rule, lazy.implementation.name)
