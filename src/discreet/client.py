@@ -36,7 +36,7 @@ from discreet.questions import (
     Question,
     TopK,
 )
-from discreet.questions.methods import asks
+from discreet.questions.question import asks
 from discreet.questions.row_filters import filters_of
 from discreet.release import Release
 

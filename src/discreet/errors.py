@@ -34,6 +34,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from datetime import date
@@ -77,7 +78,7 @@ class DiscreetError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
-class InputError(DiscreetError):
+class InputError(DiscreetError, ABC):
     """What was given cannot be used; nothing was drawn and nothing was charged.
 
     Whoever refuses knows the parameter. Who was called is added on the way out, by
@@ -100,8 +101,9 @@ class InputError(DiscreetError):
             self._certain = own
         return self
 
+    @abstractmethod
     def _rename(self, owner: str, parameters: Collection[str]) -> None:
-        raise NotImplementedError
+        """Say it again in the name of a caller."""
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         if owner := (state or {}).get("owner"):

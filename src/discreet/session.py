@@ -29,8 +29,6 @@ from discreet.questions import (
     Select,
     TopK,
 )
-from discreet.questions.facts import read_facts
-from discreet.questions.methods import asks
 from discreet.questions.prices import (
     ListPrice,
     Price,
@@ -38,6 +36,7 @@ from discreet.questions.prices import (
     price_of,
     price_of_list,
 )
+from discreet.questions.question import asks, read_facts
 from discreet.questions.runner import Charge, QuestionRunner
 from discreet.randomness.chance import Bits
 from discreet.release import Release
@@ -231,7 +230,7 @@ class Session:
         [21, 85, 2129]
         """
         budget = self._runner.budget
-        return budget.questions_left(Cost(budget.rule.question(epsilon)))
+        return budget.questions_left_of(Cost(budget.rule.question(epsilon)))
 
     @overload
     def ask(

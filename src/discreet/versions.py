@@ -8,6 +8,7 @@ before any charge. docs/reference/versions.md says which test fails below each b
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from importlib import import_module, metadata
 from typing import Any
@@ -39,14 +40,16 @@ _NUMBER = re.compile(r"(\d{1,9}(?:\.\d{1,9})*)(.*)", re.DOTALL)
 _BEFORE = re.compile(r"[._-]?(a|b|c|rc|alpha|beta|pre|preview|dev|snapshot)", re.IGNORECASE)
 
 
-def require(module: str) -> None:
+def require(module: str, *, load: bool = True) -> None:
     """Refuse an installed library that is older than the lowest allowed version.
 
     module: the name that the library is imported by, one of `LOWEST`.
+    load: whether it will be used anyway. If not, what is installed counts.
     Raises `ImportError` if the library is not installed: the caller knows what it is
     needed for.
     """
-    require_version(module, _version(import_module(module), module))
+    loaded = import_module(module) if load else sys.modules.get(module)
+    require_version(module, _version(loaded, module))
 
 
 def require_version(module: str, version: str) -> None:

@@ -19,9 +19,7 @@ from discreet.client import RemoteDataset
 from discreet.privacy.loss import PureDP
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import ColumnName, Epsilon, WholeNumber
-from discreet.questions.methods import asks
-from discreet.questions.parameter import parameter
-from discreet.questions.question import question
+from discreet.questions.question import asks, parameter, question
 from discreet.service import pages
 from discreet.service.questions import schema_of
 
@@ -41,6 +39,9 @@ def rarest():
         at_least: WholeNumber | None = parameter(
             "How many people must have it, beside {epsilon}.", default=None
         )
+
+        def prepare(self, inquiry):
+            raise AssertionError("it is never asked")
 
     yield Rarest
     del QUESTIONS["rarest"]

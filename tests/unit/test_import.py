@@ -150,6 +150,7 @@ ARROWS = {
     },
     "local": {"accuracy", "errors", "exact", "privacy", "randomness", "release"},
     "ledger": {
+        "lazy",
         "accounting",
         "errors",
         "exact",

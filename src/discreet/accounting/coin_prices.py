@@ -19,7 +19,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.two_point import hockey_stick
 from discreet.errors import ParameterError, called_as
 from discreet.exact.normal import square_root_down
 from discreet.exact.rationals import round_down
@@ -207,6 +206,8 @@ def _breaks(unit: Fraction, copies: int, epsilon: Fraction, delta: Fraction) -> 
 
     Some tops around the worst one are tried. That none of them does proves nothing.
     """
+    from discreet.accounting.two_point import hockey_stick
+
     tops = (unit * (50 + place) / 100 for place in range(8))
     return any(hockey_stick(unit, top, copies, epsilon).low > delta for top in tops)
 

@@ -24,7 +24,6 @@ from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
-from discreet.accounting.adversary_value import CoinGame, Window
 from discreet.accounting.coin_prices import (
     MENU,
     NOISE,
@@ -35,7 +34,6 @@ from discreet.accounting.coin_prices import (
     coins_at_most,
     is_playable,
 )
-from discreet.accounting.noise_move import make_noise_move
 from discreet.exact.rationals import read_written, readable
 from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 
@@ -103,6 +101,10 @@ def _coins(epsilon: Fraction, delta: Fraction, parts: int) -> int:
 
 def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int, ...]:
     """The certified coins of several deltas, in one game."""
+    # the game is heavy, and budgets that are in the table need none
+    from discreet.accounting.adversary_value import CoinGame, Window
+    from discreet.accounting.noise_move import make_noise_move
+
     most = coins_at_most(epsilon, max(deltas))
     # about the deviations of a Gaussian that has a tail of the smallest delta
     tail = math.sqrt(-2 * math.log(min(deltas)))

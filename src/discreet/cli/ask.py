@@ -21,7 +21,6 @@ from discreet import (
     ApproxDP,
     CsvFile,
     DiscreetError,
-    Ledger,
     Loss,
     OneRow,
     ParameterError,
@@ -31,9 +30,9 @@ from discreet import (
 )
 from discreet.cli.files import as_the_column, require_column
 from discreet.cli.options import AsJson, number_option
-from discreet.cli.plot_option import require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import require_picture_file, write_picture
 from discreet.cli.show import Fact, answer_panel
-from discreet.cli.stated import Nothing, Typed, as_option
+from discreet.cli.stated import Nothing, Typed, as_option, require_one
 from discreet.cli.table_options import (
     AnalystOption,
     AnchorFileOption,
@@ -65,7 +64,7 @@ from discreet.questions.kinds import Listed, TwoLabels
 from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
-    from discreet import Session
+    from discreet import Ledger, Session
     from discreet.questions.prices import Price
 
 TABLE_NAMES = {
@@ -210,7 +209,7 @@ class TypedTable:
                 named, hint = "DISCREET_LEDGER", "Unset it to ask without a ledger."
             raise ParameterError("--dataset", f"given with {named}", Nothing(), hint, owner=command)
         ledger = stack.enter_context(
-            Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
+            discreet.Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
         )
         return {
             "ledger": ledger,
@@ -312,15 +311,12 @@ def show_answer(
 ) -> None:
     """Show an answer to people, or to programs with --json, and draw it with --plot."""
     # the answer was paid for, so it is shown before a picture can fail
-    console = terminal()
     if as_json:
         print_json(release.to_json())
     else:
-        console.print(panel)
+        terminal().print(panel)
     if plot is not None:
-        write_picture(plot, release.plot(title=title), command)
-        if not as_json:
-            say_where(console, plot)
+        write_picture(plot, release.plot(title=title), command, quiet=as_json)
 
 
 def read_anchor_file(typed: str | None) -> str | None:
@@ -330,16 +326,8 @@ def read_anchor_file(typed: str | None) -> str | None:
 
 def read_protected(person: str | None, one_row: bool, command: str) -> Person | OneRow:
     """Read who is protected: --person or --one-row, without a default."""
-    if one_row == (person is not None):
-        hint = "Say who is protected; there is no default."
-        got = Nothing() if person is None else person
-        raise ParameterError(
-            "--person",
-            "given, or '--one-row' in its place (exactly one of the two)",
-            got,
-            hint,
-            owner=command,
-        )
+    hint = "Say who is protected; there is no default."
+    require_one(command, {"--person": person, "--one-row": one_row}, hint)
     if person == "":
         raise ParameterError("--person", "the name of a column", "", owner=command)
     return OneRow() if person is None else Person(person)

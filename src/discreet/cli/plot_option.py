@@ -8,12 +8,11 @@ import os
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from discreet import ParameterError
 from discreet.cli.options import require_writable, write_new
-from discreet.cli.terminal import label_text
+from discreet.cli.terminal import label_text, terminal
 from discreet.rendering.picture import PICTURE_FORMATS, Picture, require_matplotlib
 
 
@@ -30,8 +29,10 @@ AnswerPlotFile = Annotated[
 ]
 
 
-def require_picture_file(file: str, command: str) -> None:
+def require_picture_file(file: str | None, command: str) -> None:
     """Refuse a file that a picture cannot be written to, before the picture is paid for."""
+    if file is None:
+        return
     ending = os.path.splitext(file)[1].lower()
     if ending not in PICTURE_FORMATS:
         rule = f"a file whose name ends in one of {', '.join(PICTURE_FORMATS)}"
@@ -41,13 +42,10 @@ def require_picture_file(file: str, command: str) -> None:
         require_matplotlib()
 
 
-def say_where(console: Console, file: str) -> None:
-    """Say which file has the picture."""
-    text = Text("The picture is in ") + label_text(file)
-    console.print(text, style="dim", soft_wrap=True)
-
-
-def write_picture(file: str, picture: Picture, command: str) -> None:
-    """Write a picture to a file, or refuse a file that cannot be written."""
+def write_picture(file: str, picture: Picture, command: str, *, quiet: bool) -> None:
+    """Write a picture to a file and say where it is, or refuse a file that cannot be written."""
     is_png = file.lower().endswith(".png")
     write_new(file, picture.png() if is_png else picture.svg().encode(), "--plot", command)
+    if not quiet:
+        text = Text("The picture is in ") + label_text(file)
+        terminal().print(text, style="dim", soft_wrap=True)

@@ -23,7 +23,7 @@ from discreet.cli.scores_file import UnreadableFileError, read_rows
 from discreet.cli.stated import Typed, parameters_of
 from discreet.mechanisms import RandomizedResponse, Rappor, SubsetSelection
 from discreet.questions.kinds import Choice
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.tables.files import ending_of
 
 ReportMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection

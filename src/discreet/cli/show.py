@@ -344,40 +344,44 @@ TEXTBOOK = {"basic": "textbook: epsilons add up", "kov": "textbook: pure DP, opt
 ORDER = {True: "each may depend on earlier answers", False: "all fixed in advance"}
 """How queries are described whose guarantee is adaptive, or not."""
 
-# shown where an analysis does not apply
-NOT_APPLICABLE = "—"
 
+def comparison(
+    chosen: str,
+    columns: Mapping[str, Mapping[str, str]],
+    textbook: Mapping[str, str] | None = None,
+) -> Table:
+    """A table with every analysis, the chosen one marked.
 
-class ComparisonRow(NamedTuple):
-    """One line of a comparison: an analysis, whether it is the chosen one, and its
-    numbers as they are shown.
+    columns: for each heading the numbers of the analyses that apply. textbook: the numbers of
+        those of the textbook, which stand first.
     """
-
-    words: str
-    adaptive: bool
-    chosen: bool
-    numbers: Sequence[str]
-
-
-def comparison(rows: Sequence[ComparisonRow], headings: Sequence[str]) -> Table:
-    """A table with every analysis, the chosen one marked."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("", no_wrap=True)
     table.add_column("analysis", no_wrap=True)
-    for heading in headings:
+    for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("adaptive", no_wrap=True)
-    for row in rows:
-        applies = any(number != NOT_APPLICABLE for number in row.numbers)
-        adaptive = "" if not applies else "yes" if row.adaptive else "no"
-        table.add_row(
-            "►" if row.chosen else "",
-            row.words,
-            *row.numbers,
-            adaptive,
-            style="green" if row.chosen else "",
-        )
+    for name, number in (textbook or {}).items():
+        table.add_row("", TEXTBOOK[name], number, "yes")
+    for name, analysis in ANALYSIS_WORDS.items():
+        numbers = [column.get(name, "—") for column in columns.values()]
+        applies = any(name in column for column in columns.values())
+        adaptive = "" if not applies else "yes" if analysis.adaptive else "no"
+        mark, style = ("►", "green") if name == chosen else ("", "")
+        table.add_row(mark, analysis.words, *numbers, adaptive, style=style)
     return table
+
+
+def by_analysis(**parts: Mapping[str, object]) -> list[dict[str, object]]:
+    """What every analysis says, for JSON; None where it does not apply."""
+    return [
+        {
+            "name": name,
+            **{part: said.get(name) for part, said in parts.items()},
+            "adaptive": analysis.adaptive,
+        }
+        for name, analysis in ANALYSIS_WORDS.items()
+    ]
 
 
 def most(counts: Mapping[str, int | None], *, adaptive: bool) -> str:

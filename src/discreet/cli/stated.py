@@ -34,7 +34,7 @@ from discreet.questions.kinds import (
     TwoLabels,
     Whole,
 )
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.tables.table import SAY_HOW
 
 
@@ -43,6 +43,15 @@ class Nothing:
 
     def __repr__(self) -> str:
         return "nothing"
+
+
+def require_one(command: str, given: Mapping[str, str | bool | None], hint: str = "") -> None:
+    """Refuse two options of which exactly one has to be given."""
+    (option, typed), (other, instead) = given.items()
+    if bool(typed is None) == bool(instead in (None, False)):
+        got = Nothing() if typed is None else typed
+        rule = f"given, or '{other}' in its place (exactly one of the two)"
+        raise ParameterError(option, rule, got, hint, owner=command)
 
 
 def as_option(name: str) -> str:
@@ -302,12 +311,12 @@ def _in_one(kind: Kind, typed: Any) -> Any:
 
 
 def command_with(
-    run: Callable[..., None], options: Sequence[inspect.Parameter], *, name: str, doc: str
-) -> Callable[..., None]:
+    run: Callable[..., Any], options: Sequence[inspect.Parameter], *, name: str, doc: str
+) -> Callable[..., Any]:
     """The function of a command with these options, as Typer reads it."""
 
-    def called(**typed: Any) -> None:
-        run(**typed)
+    def called(**typed: Any) -> Any:
+        return run(**typed)
 
     called.__name__, called.__doc__ = name, doc
     called.__annotations__ = {each.name: each.annotation for each in options}

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from glob import glob, has_magic
 from hashlib import sha256
 from importlib import import_module
@@ -194,13 +194,7 @@ class FileOptions:
 
     def given(self) -> dict[str, Any]:
         """The options that were typed, by their names."""
-        typed = {
-            "separator": self.separator,
-            "encoding": self.encoding,
-            "multiline": self.multiline or None,
-            "decimal": self.decimal,
-        }
-        return {name: value for name, value in typed.items() if value is not None}
+        return {name: said for name, said in asdict(self).items() if said not in (None, False)}
 
     def source(self, file: str, command: str) -> str | CsvFile:
         """The source that a session is opened with: a CSV file with its options, or the

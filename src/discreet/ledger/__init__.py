@@ -10,24 +10,6 @@ together, `entries.py` reads them again, also those of earlier versions, and `au
 checks them years later. What people read is in `records.py`.
 """
 
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.records import (
-    Account,
-    Charge,
-    KeptAnswer,
-    LedgerEntry,
-    Reservation,
-    Right,
-    Verified,
-)
+from discreet.lazy import attach
 
-__all__ = [
-    "Account",
-    "Charge",
-    "KeptAnswer",
-    "Ledger",
-    "LedgerEntry",
-    "Reservation",
-    "Right",
-    "Verified",
-]
+__getattr__, __dir__ = attach("discreet.ledger")

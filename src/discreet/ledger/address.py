@@ -6,11 +6,13 @@ import os
 import re
 import select
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
-from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
+
+if TYPE_CHECKING:
+    from discreet.ledger.postgresql import PostgreSQLStore
 
 _FILE = "sqlite:///"
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
@@ -75,7 +77,7 @@ def read_address(
     return Address(text, Path(path))
 
 
-Store = SQLiteStore | PostgreSQLStore
+Store: TypeAlias = "SQLiteStore | PostgreSQLStore"
 """Where a ledger is kept: what one of them can do, the other one can."""
 
 
@@ -85,6 +87,8 @@ def open_store(address: Address, timeout: float, create: bool) -> Store:
         return SQLiteStore(address.path, timeout, name=address.name, create=create)
     if not hasattr(select, "poll"):
         raise LedgerError("A ledger on a server needs Linux or macOS. Use a file here.")
+    from discreet.ledger.postgresql import PostgreSQLStore
+
     return PostgreSQLStore(address.url, address.name, timeout, create=create)
 
 

@@ -21,8 +21,7 @@ from discreet.questions.kinds import (
     RowCondition,
     exact_price,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.contribution_cap import read_rule

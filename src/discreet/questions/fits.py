@@ -2,6 +2,9 @@
 
 Every person is one vector, so what is proved for rows holds for persons.
 docs/proofs/vectors.md
+
+Each mechanism is imported by the question that it answers: all of them take longer to load
+than a count takes to answer.
 """
 
 from __future__ import annotations
@@ -19,11 +22,7 @@ from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError, shown_pair
 from discreet.exact.rationals import Number
 from discreet.literals import VectorRule
-from discreet.mechanisms.ball import BallExponentialMechanism
-from discreet.mechanisms.covariance import CovarianceMechanism
-from discreet.mechanisms.deepest_point import DeepestPoint
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
-from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
     Amount,
@@ -41,8 +40,7 @@ from discreet.questions.kinds import (
     TwoLabels,
     WholeNumber,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.condition_matching import matching
@@ -62,6 +60,10 @@ from discreet.tables.vectors import (
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from discreet.mechanisms.ball import BallExponentialMechanism
+    from discreet.mechanisms.covariance import CovarianceMechanism
+    from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 
 _ColumnNames = Slot[Sequence[str], tuple[str, ...]]
 _ScaleNumbers = Slot[Number | Sequence[Number] | None, "Fraction | tuple[Fraction, ...] | None"]
@@ -157,6 +159,8 @@ class FitSubspace(Question):
     where: RowCondition | None = parameter(default=None)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
+        from discreet.mechanisms.subspace import SubspaceExponentialMechanism
+
         # A person's vector is at most as long as the norm: docs/proofs/vectors.md#shortening
         made = SubspaceExponentialMechanism(k=self.k, epsilon=self.epsilon, norm=self.norm)
         made.require_columns(len(self.columns))
@@ -186,6 +190,8 @@ class FitCovariance(Question):
     where: RowCondition | None = parameter(default=None)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
+        from discreet.mechanisms.covariance import CovarianceMechanism
+
         # A person's vector is at most as long as the norm: docs/proofs/vectors.md#shortening
         made = CovarianceMechanism(k=self.k, epsilon=self.epsilon, norm=self.norm)
         made.directions(len(self.columns))
@@ -223,6 +229,8 @@ class FitLinear(Question):
     where: RowCondition | None = parameter(default=None)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
+        from discreet.mechanisms.ball import BallExponentialMechanism
+
         assert self.bounds is not None
         made = BallExponentialMechanism(
             loss="squared",
@@ -283,6 +291,8 @@ class FitLogistic(Question):
         return super().stated(rule) | {"classes": Classes(self.classes)}
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
+        from discreet.mechanisms.ball import BallExponentialMechanism
+
         made = BallExponentialMechanism(
             loss="logistic",
             norm=self.norm,
@@ -322,6 +332,8 @@ class FitDeepest(Question):
     where: RowCondition | None = parameter(default=None)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
+        from discreet.mechanisms.deepest_point import DeepestPoint
+
         # A person is one point: docs/proofs/vectors.md#one-row-a-person
         made = DeepestPoint(epsilon=self.epsilon, bounds=self.bounds, step=self.step, unit="point")
         if len(made.grids) != len(self.columns):

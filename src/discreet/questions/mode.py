@@ -27,8 +27,7 @@ from discreet.questions.kinds import (
     RowCondition,
     Separator,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, left_out, question
+from discreet.questions.question import Question, left_out, parameter, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import (

@@ -53,7 +53,7 @@ class Price:
 def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) -> Price:
     """The price of a question, and whether it fits."""
     cost, budget = prepared.cost, runner.budget
-    left = budget.questions_left(cost)
+    left = budget.questions_left_of(cost)
     answered = not fresh and runner.is_kept(prepared)
     return Price(
         # A question that is remembered is nobody's to change: its parts are what is paid for.

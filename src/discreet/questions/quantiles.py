@@ -27,8 +27,7 @@ from discreet.questions.kinds import (
     Shares,
     Step,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.tables.contribution_cap import draw_cap, read_rows, told_cap

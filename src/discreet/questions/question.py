@@ -9,26 +9,141 @@
         epsilon: Epsilon = parameter()
 
 The type of a parameter says how its values are read, and `parameter` what it means in this
-question. Every entry point is made from `TopK.parameters`: methods, shell, HTTP, page.
+question. Every entry point is made from `TopK.parameters`: shell, HTTP, page, and methods, by
+`top_k = asks(TopK)`.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from textwrap import fill
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import ParameterError, ParameterTypeError, called_as
-from discreet.questions.parameter import Parameter, parameter, parameters_of
+from discreet.questions.kinds import CandidatesOrTable, Choice, Flag, Kind, Separator
 from discreet.randomness.chance import Bits
+from discreet.release import Release
 from discreet.tables.conditions import Condition
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import Labels
+
+Spelling = Callable[[str], str]
+"""How an entry point writes the name of a parameter: `limit` in Python, `--limit` in a shell."""
+
+_BRACED = re.compile(r"{([a-z_]+)}")
+
+
+def parameter(
+    help: str = "",
+    *,
+    default: Any = MISSING,
+    kw_only: bool = True,
+    not_over_http: str = "",
+) -> Any:
+    """Declare a parameter of a question.
+
+    help: what it means in this question, in one or two sentences; left out where its kind
+        says it all. Other parameters stand in braces, and each entry point spells them in
+        its own way.
+    not_over_http: why it is kept from HTTP and the page, if it is.
+    """
+    metadata = {"help": help, "not_over_http": not_over_http}
+    return field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a question.
+
+    default: `MISSING` if it must be given; None if it may be left out.
+    not_over_http: why it is kept from HTTP and the page; empty if it is not.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    not_over_http: str
+
+    @property
+    def required(self) -> bool:
+        """True if it must be given."""
+        return self.default is MISSING
+
+    @property
+    def optional(self) -> bool:
+        """True if None stands for a parameter that was left out."""
+        return self.default is None
+
+    def help_in(self, spell: Spelling) -> str:
+        """Its help, with other parameters as an entry point spells them."""
+        return _BRACED.sub(lambda found: spell(found[1]), self.help)
+
+    def read(self, value: Any) -> Any:
+        """Read a Python value."""
+        return None if value is None and self.optional else self.kind.read(value, self.name)
+
+    def parse(self, text: str) -> Any:
+        """Read text that a person typed."""
+        return self.kind.parse(text, self.name)
+
+    def from_json(self, value: Any) -> Any:
+        """Read a value of a JSON document."""
+        return None if value is None and self.optional else self.kind.from_json(value, self.name)
+
+
+def parameters_of(declared: type) -> Iterator[Parameter]:
+    """The parameters of a question, in the order in which they are written."""
+    types = get_type_hints(declared, include_extras=True)
+    for each in fields(declared):
+        kind = kind_of(types[each.name])
+        yield Parameter(
+            name=each.name,
+            kind=kind,
+            default=each.default,
+            help=each.metadata.get("help") or kind.help,
+            not_over_http=each.metadata.get("not_over_http") or kind.not_over_http,
+        )
+
+
+def kind_of(hint: Any) -> Kind:
+    """The kind of a parameter, from its type."""
+    for part in (hint, *get_args(hint)):
+        if part is bool:
+            return Flag()
+        if get_origin(part) is Literal:
+            words = get_args(part)
+            return Choice(words=words, metavar="|".join(words))
+        for mark in getattr(part, "__metadata__", ()):
+            if isinstance(mark, Kind):
+                return mark
+    raise TypeError(f"{hint} has no kind: write Annotated[..., Kind], bool or Literal")
+
 
 Declared = TypeVar("Declared", bound="type[Question]")
 
@@ -58,11 +173,11 @@ def question(name: str) -> Callable[[Declared], Declared]:
 
 
 if TYPE_CHECKING:
-    Kind = TypeVar("Kind", bound=type)
+    Made = TypeVar("Made", bound=type)
 
     @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(parameter,))
-    def _declared(kind: Kind) -> Kind:
-        return kind
+    def _declared(made: Made) -> Made:
+        return made
 
     @_declared
     class _HowToAsk:
@@ -74,10 +189,12 @@ if TYPE_CHECKING:
         again: bool = parameter(default=False)
         bits: Bits | None = parameter(default=None)
 else:
-    _HowToAsk = object
+
+    class _HowToAsk:
+        """Nothing of it is there at run time."""
 
 
-class Question(_HowToAsk):
+class Question(_HowToAsk, ABC):
     """The base of all questions: parameters are read once, and written as JSON.
 
     name: of the question, in every entry point.
@@ -103,9 +220,9 @@ class Question(_HowToAsk):
     def check(self) -> None:
         """Refuse parameters that do not go together."""
 
+    @abstractmethod
     def prepare(self, inquiry: Inquiry) -> Prepared:
         """The question, checked against a table: its cost, and a way to answer it."""
-        raise NotImplementedError
 
     @property
     def ballots(self) -> bool:
@@ -249,3 +366,107 @@ def _require_both(by: str | None, groups: Sequence[Any] | None) -> None:
         if value is None and given is not None:
             hint = "The groups must be public: they must not come from the data."
             raise ParameterTypeError(name, f"given with '{other}'", None, hint)
+
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""For each column its public facts, by the names of the parameters that they stand for."""
+
+FACTS = {"candidates": kind_of(CandidatesOrTable), "split": kind_of(Separator)}
+"""The facts that there are, with the kinds of their values."""
+
+
+def read_facts(public: Facts | None) -> Facts:
+    """Read facts as the parameters are read that they stand for."""
+    if public is None:
+        return {}
+    if not isinstance(public, Mapping) or not all(
+        isinstance(facts, Mapping) for facts in public.values()
+    ):
+        rule = "a mapping from columns to their public facts"
+        raise ParameterTypeError("public", rule, public)
+    with called_as("Session", FACTS):
+        return {column: _read(facts) for column, facts in public.items()}
+
+
+def _read(facts: Mapping[str, Any]) -> dict[str, Any]:
+    for name in facts:
+        if name not in FACTS:
+            raise ParameterError("public", f"made of {' and '.join(FACTS)}", name)
+    return {name: FACTS[name].read(fact, name) for name, fact in facts.items() if fact is not None}
+
+
+OF_ASKING = frozenset({"again", "bits", "fresh", "or_stronger", "windows"})
+"""What says how to ask, and is no part of a question: a method hands it to `ask`."""
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer", covariant=True)
+
+
+class Asker(Protocol[Answer]):
+    """What answers questions, such as a session."""
+
+    def ask(self, question: Question, /) -> Answer:
+        """Ask one question."""
+        ...
+
+
+class Method(Protocol[Parameters]):
+    """A function in the body of a class: an object that has it binds it to itself.
+
+    Functions do that. It is written out because some type checkers do not believe it of a
+    `Callable`.
+    """
+
+    @overload
+    def __get__(
+        self, asker: None, owner: type, /
+    ) -> Callable[Concatenate[Any, Parameters], Any]: ...
+    @overload
+    def __get__(self, asker: Asker[Answer], owner: type, /) -> Callable[Parameters, Answer]: ...
+
+
+def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
+    """A method that makes this question of its arguments, and asks it."""
+    assert isinstance(question, type)
+    assert issubclass(question, Question)
+    own, takes = inspect.signature(question), question.takes
+    made: Callable[..., Question] = question
+    options = OF_ASKING - takes
+
+    def method(self: Asker[Any], /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+        called = f"{type(self).__name__}.{question.name}"
+        how = {name: kwargs.pop(name) for name in options & kwargs.keys()}
+        with called_as(called, takes | OF_ASKING):
+            try:
+                asked = made(*args, **kwargs)
+            except TypeError as error:
+                if not isinstance(error, ParameterError):
+                    _require_bound(own, called, args, kwargs)
+                raise
+            ask: Any = self.ask
+            return ask(asked, **how)
+
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__name__ = question.name
+    method.__qualname__ = f"Session.{question.name}"
+    method.__doc__ = described(question)
+    method.__annotations__ = {"return": Release}
+    method.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[itself, *own.parameters.values()], return_annotation="Release"
+    )
+    return method
+
+
+def _require_bound(own: inspect.Signature, called: str, args: Any, kwargs: Any) -> None:
+    """Refuse arguments that the question does not have, in the name of the method."""
+    try:
+        own.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{called}() {error}") from None
+
+
+def described(question: type[Question]) -> str:
+    """The docstring of a question's class, and a line for each of its parameters."""
+    lines = (f"{each.name}: {each.help_in(str)}" for each in question.parameters)
+    wrapped = [fill(line, 88, subsequent_indent="    ") for line in lines]
+    return "\n".join([inspect.cleandoc(question.__doc__ or ""), "", *wrapped])

@@ -19,8 +19,7 @@ from discreet.questions.kinds import (
     RowCondition,
     ScoreAmount,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.condition_language import read_where

@@ -26,8 +26,7 @@ from discreet.questions.kinds import (
     Separator,
     WholeNumber,
 )
-from discreet.questions.parameter import parameter
-from discreet.questions.question import Question, question
+from discreet.questions.question import Question, parameter, question
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import labels_for

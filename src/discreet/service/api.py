@@ -304,63 +304,40 @@ async def answer(call: Call) -> Response:
 _ONE = "/v1/datasets/{name}"
 ENDPOINTS = (
     Endpoint(
-        method="GET",
-        path="/v1/datasets",
-        role="analyst",
-        handler=datasets,
-        summary="List the data sets in which you have a share",
+        "GET", "/v1/datasets", "analyst", datasets, "List the data sets in which you have a share"
+    ),
+    Endpoint("GET", _ONE, "analyst", dataset, "Describe one data set"),
+    Endpoint(
+        "GET", f"{_ONE}/budget", "analyst", budget, "Show your own share", query=("each", "window")
     ),
     Endpoint(
-        method="GET", path=_ONE, role="analyst", handler=dataset, summary="Describe one data set"
-    ),
-    Endpoint(
-        method="GET",
-        path=f"{_ONE}/budget",
-        role="analyst",
-        handler=budget,
-        summary="Show your own share",
-        query=("each", "window"),
-    ),
-    Endpoint(
-        method="POST",
-        path=f"{_ONE}/prices",
-        role="analyst",
-        handler=prices,
-        summary="Show what questions would cost (free)",
+        "POST",
+        f"{_ONE}/prices",
+        "analyst",
+        prices,
+        "Show what questions would cost (free)",
         body=QuestionsBody,
     ),
     Endpoint(
-        method="POST",
-        path=f"{_ONE}/previews",
-        role="analyst",
-        handler=previews,
-        summary="Simulate answers on made-up data (free)",
+        "POST",
+        f"{_ONE}/previews",
+        "analyst",
+        previews,
+        "Simulate answers on made-up data (free)",
         body=PreviewBody,
     ),
     Endpoint(
-        method="POST",
-        path=f"{_ONE}/answers",
-        role="analyst",
-        handler=ask,
-        summary="Ask",
-        questions=True,
-        statuses=(200, 201, 202),
+        "POST", f"{_ONE}/answers", "analyst", ask, "Ask", questions=True, statuses=(200, 201, 202)
     ),
     Endpoint(
-        method="GET",
-        path="/v1/answers",
-        role="analyst",
-        handler=answers,
-        summary="List your own answers, newest first",
+        "GET",
+        "/v1/answers",
+        "analyst",
+        answers,
+        "List your own answers, newest first",
         query=("before", "limit"),
     ),
-    Endpoint(
-        method="GET",
-        path="/v1/answers/{number}",
-        role="analyst",
-        handler=answer,
-        summary="Show one of your own answers",
-    ),
+    Endpoint("GET", "/v1/answers/{number}", "analyst", answer, "Show one of your own answers"),
 )
 
 
@@ -396,19 +373,15 @@ async def own_wishes(call: Call) -> Response:
 
 WISHES = (
     Endpoint(
-        method="POST",
-        path="/v1/datasets/{name}/wishes",
-        role="analyst",
-        handler=wish,
-        summary="Ask for more budget",
+        "POST",
+        "/v1/datasets/{name}/wishes",
+        "analyst",
+        wish,
+        "Ask for more budget",
         body=WishBody,
         statuses=(201,),
     ),
     Endpoint(
-        method="GET",
-        path="/v1/wishes",
-        role="anybody",
-        handler=own_wishes,
-        summary="List your own requests; a steward sees all",
+        "GET", "/v1/wishes", "anybody", own_wishes, "List your own requests; a steward sees all"
     ),
 )

@@ -96,10 +96,10 @@ def _looked_after(service: Service, name: str, analyst: str, found: Promised) ->
 
 ENDPOINTS = (
     Endpoint(
-        method="GET",
-        path="/v1/attempts/{id}",
-        role="analyst",
-        handler=attempt,
-        summary="Show the state of a question that was sent with Prefer: respond-async",
+        "GET",
+        "/v1/attempts/{id}",
+        "analyst",
+        attempt,
+        "Show the state of a question that was sent with Prefer: respond-async",
     ),
 )

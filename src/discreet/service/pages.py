@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from discreet.questions.kinds import Choice, Flag, Kind, Listed, Numbers, Prices, Whole
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.service.bodies import read_bytes
 from discreet.service.downloads import visible
 from discreet.service.keys import form_token

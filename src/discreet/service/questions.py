@@ -25,7 +25,7 @@ from pydantic import (
 from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.questions.kinds import parse_number, written_number
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.service.problems import invalid
 
 RULE = 'a number, written as text: "0.1", "1e-6" or "1/3"'

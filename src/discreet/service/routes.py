@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -57,7 +57,7 @@ class Call:
 Handler = Callable[[Call], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """One line of the table of addresses.
 
@@ -70,6 +70,7 @@ class Endpoint:
     role: Role
     handler: Handler
     summary: str
+    _: KW_ONLY
     body: type[Strict] | None = None
     questions: bool = False
     statuses: tuple[int, ...] = (200,)

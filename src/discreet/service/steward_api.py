@@ -306,34 +306,17 @@ _ONE = "/v1/datasets/{name}"
 
 
 def _post(path: str, handler: Any, summary: str, body: Any) -> Endpoint:
-    return Endpoint(
-        method="POST",
-        path=path,
-        role="steward",
-        handler=handler,
-        summary=summary,
-        body=body,
-        statuses=(201,),
-    )
+    return Endpoint("POST", path, "steward", handler, summary, body=body, statuses=(201,))
 
 
 def _get(path: str, handler: Any, summary: str, *query: str) -> Endpoint:
-    return Endpoint(
-        method="GET", path=path, role="steward", handler=handler, summary=summary, query=query
-    )
+    return Endpoint("GET", path, "steward", handler, summary, query=query)
 
 
 ENDPOINTS = (
     _get("/v1/keys", keys, "List all keys, without their secrets"),
     _post("/v1/keys", add_key, "Make a new key, which is shown only once", KeyBody),
-    Endpoint(
-        method="DELETE",
-        path="/v1/keys/{id}",
-        role="steward",
-        handler=remove_key,
-        summary="End a key",
-        statuses=(204,),
-    ),
+    Endpoint("DELETE", "/v1/keys/{id}", "steward", remove_key, "End a key", statuses=(204,)),
     _get("/v1/shares", shares, "All budgets"),
     _post("/v1/shares", add_share, "Give an analyst a share", ShareBody),
     _post("/v1/revocations", revoke, "End a share", RevocationBody),
@@ -399,11 +382,5 @@ def _line(name: str, value: float, **labels: Any) -> str:
 
 
 FIGURES = (
-    Endpoint(
-        method="GET",
-        path="/v1/metrics",
-        role="steward",
-        handler=metrics,
-        summary="Show figures for a monitor, as text",
-    ),
+    Endpoint("GET", "/v1/metrics", "steward", metrics, "Show figures for a monitor, as text"),
 )

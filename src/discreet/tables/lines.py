@@ -92,6 +92,9 @@ def opened_bytes(file: str) -> Any:
     """Return a stream of the bytes of a file, without its compression."""
     endings = {".gz": "gzip", ".zst": "zstd"}
     kind = next((kind for ending, kind in endings.items() if file.lower().endswith(ending)), None)
+    if kind is None:
+        # to load PyArrow takes longer than most questions
+        return open(file, "rb")
     return import_module("pyarrow").input_stream(file, compression=kind)
 
 

@@ -40,7 +40,7 @@ from discreet.tables.delimited import (
     read_headers,
     with_mended_files,
 )
-from discreet.tables.duckdb_connection import connect
+from discreet.tables.duckdb_connection import connect, empty_caches_at_exit
 from discreet.tables.engine import Plans
 from discreet.tables.files import (
     DATABASES,
@@ -62,7 +62,6 @@ from discreet.tables.files import (
     require_local,
     watch_columns,
 )
-from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.lines import mended
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
@@ -122,7 +121,8 @@ def _open(source: Any, table: str | None, beside: Table | None) -> Table:
     require_foreign(opened.schema, "table")
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading tables", "tables")
-    require("pyarrow")
+    # to load it takes longer than most questions, and those of plain columns need none of it
+    require("pyarrow", load=False)
     if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
         raise ParameterError("candidates", rule, lazy.implementation.name)

@@ -57,7 +57,7 @@ class Budget(Protocol):
     def spent(self) -> Amount:
         """What is spent, in the unit of `remaining`."""
 
-    def questions_left(self, cost: Cost) -> int:
+    def questions_left_of(self, cost: Cost) -> int:
         """How many more questions of this cost fit."""
 
     def room(self) -> str:
@@ -102,50 +102,19 @@ def amount_of(budget: Budget, *costs: Cost) -> Amount:
     return budget.rule.amount(total, budget.remaining())
 
 
-class SessionBudget:
+class SessionBudget(PrivacyFilter):
     """A budget that lives as long as the session."""
 
     def __init__(self, budget: Loss | None, delta_for_losses: Number | None) -> None:
         if budget is None or type(budget) not in (PureDP, ZCDP, ApproxDP):
             hint = "Or give a ledger and the name of a budget in it." if budget is None else ""
             raise ParameterTypeError("budget", "PureDP, ZCDP or ApproxDP", budget, hint)
-        BudgetRule.of(budget, delta_for_losses=delta_for_losses)
-        self._filter = PrivacyFilter(budget, delta_for_losses=delta_for_losses)
-
-    @property
-    def rule(self) -> BudgetRule:
-        """How the budget counts."""
-        return self._filter.rule
-
-    @property
-    def budget(self) -> Loss:
-        """What may be spent in total."""
-        return self._filter.budget
+        super().__init__(budget, delta_for_losses=delta_for_losses)
 
     @property
     def takes_delta(self) -> bool:
         """True if it can pay for losses that have a delta of their own."""
-        return bool(self._filter.rule.delta_for_losses)
-
-    def remaining(self) -> Amount:
-        """What is left."""
-        return self._filter.remaining()
-
-    def spent(self) -> Amount:
-        """What is spent, in the unit of `remaining`."""
-        return self._filter.spent()
-
-    def questions_left(self, cost: Cost) -> int:
-        """How many more questions of this cost fit."""
-        return self._filter.questions_left_of(cost)
-
-    def room(self) -> str:
-        """What is left, in questions."""
-        return self._filter.room()
-
-    def allows(self, *costs: Cost) -> bool:
-        """True if releases of these costs would still fit."""
-        return self._filter.allows(*costs)
+        return bool(self.rule.delta_for_losses)
 
     @property
     def windows(self) -> list[str]:
@@ -174,7 +143,7 @@ class SessionBudget:
         again: bool = False,
     ) -> Iterator[Payment]:
         """Take a cost. The session itself knows what it has answered."""
-        self._filter.admit(cost)
+        self.admit(cost)
         yield _Settled()
 
 
@@ -310,7 +279,7 @@ class LedgerBudget:
         """What is spent, of the budget that has the least left."""
         return self._ledger.spent(self._dataset, **self._whose)
 
-    def questions_left(self, cost: Cost) -> int:
+    def questions_left_of(self, cost: Cost) -> int:
         """How many more questions of this cost fit all of the budgets."""
         return self._ledger.questions_left(self._dataset, loss=cost, **self._whose)
 

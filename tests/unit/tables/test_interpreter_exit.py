@@ -74,7 +74,7 @@ def errors_of(folder: Path, *command: str, code: int = 0) -> str:
 
 
 def test_duckdb_reports_what_narwhals_still_holds_at_the_end(tmp_path):
-    """Without this there would be nothing to do, and `interpreter_exit` could go."""
+    """Without this there would be nothing to do, and `empty_caches_at_exit` could go."""
     program = "import numpy, duckdb, narwhals; narwhals.from_native(duckdb.sql('select 1'))"
     assert "nanobind: leaked" in errors_of(tmp_path, "-c", program)
 

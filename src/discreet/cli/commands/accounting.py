@@ -5,11 +5,11 @@ says what each query may cost, and `discreet queries-allowed` how many fit.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 import discreet
@@ -28,23 +28,24 @@ from discreet.cli.options import (
     read_loss,
     read_losses,
 )
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.show import (
     ANALYSIS_WORDS,
-    NOT_APPLICABLE,
     ORDER,
     TEXTBOOK,
-    ComparisonRow,
     as_numbers,
+    by_analysis,
     comparison,
     most,
 )
-from discreet.cli.stated import Nothing, refusals_in
+from discreet.cli.stated import refusals_in, require_one
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
+from discreet.rendering.picture import Picture
 
 PlotFile = Annotated[str | None, plot_option("the queries that each analysis allows")]
 
 _COMPOSE = "discreet compose"
+_GROUPED = "{:,}".format
 _HOW_TO_READ = (
     "Every number is an upper bound, rounded up. Bounds that need all queries to be "
     "fixed in advance count only with --non-adaptive."
@@ -108,13 +109,7 @@ def compose(
         (ApproxDP, "--approx", approx or []),
     ]
     losses = read_losses(given, _COMPOSE)
-    if (delta is None) == (epsilon is None):
-        raise ParameterError(
-            "--delta",
-            "given, or '--epsilon' in its place (exactly one of the two)",
-            Nothing() if delta is None else delta,
-            owner=_COMPOSE,
-        )
+    require_one(_COMPOSE, {"--delta": delta, "--epsilon": epsilon})
     numbers = {
         name: number_option(text, f"--{name}", _COMPOSE)
         for name, text in (("delta", delta), ("epsilon", epsilon))
@@ -135,24 +130,20 @@ def _show_composition(total: Composition, wanted: str) -> None:
         table.add_row(name, Text(round_up(value), style="bold green" if name == wanted else ""))
     table.add_row("analysis", ANALYSIS_WORDS[total.method].words)
     table.add_row("queries", f"{total.queries:,}, {ORDER[total.adaptive]}")
-    rows = [
-        ComparisonRow(
-            analysis.words,
-            analysis.adaptive,
-            name == total.method,
-            [
-                NOT_APPLICABLE
-                if (number := total.alternatives.get(name)) is None
-                else round_up(number)
-            ],
-        )
-        for name, analysis in ANALYSIS_WORDS.items()
-    ]
     console = terminal()
     console.print(table)
     console.print()
-    console.print(comparison(rows, [wanted]))
+    console.print(comparison(total.method, {wanted: _written(total.alternatives, round_up)}))
     console.print(_HOW_TO_READ, style="dim")
+
+
+def _written(numbers: Mapping[str, Any], write: Callable[[Any], str]) -> dict[str, str]:
+    """The numbers of the analyses that apply, as text."""
+    return {name: write(number) for name, number in numbers.items() if number is not None}
+
+
+def _as_numbers(numbers: Mapping[str, Fraction | None]) -> dict[str, Any]:
+    return {name: as_numbers(number) for name, number in numbers.items()}
 
 
 def _as_json(total: Composition, wanted: str, losses: dict[Loss, int]) -> str:
@@ -163,14 +154,7 @@ def _as_json(total: Composition, wanted: str, losses: dict[Loss, int]) -> str:
         "queries": total.queries,
         "adaptive": total.adaptive,
         "losses": [loss.to_dict() | {"count": count} for loss, count in losses.items()],
-        "analyses": [
-            {
-                "name": name,
-                wanted: as_numbers(total.alternatives.get(name)),
-                "adaptive": analysis.adaptive,
-            }
-            for name, analysis in ANALYSIS_WORDS.items()
-        ],
+        "analyses": by_analysis(**{wanted: _as_numbers(total.alternatives)}),
     }
     return json.dumps(answer)
 
@@ -230,12 +214,13 @@ def plan(
         counts = discreet.accounting.queries_by_analysis(each=made.loss, budget=budget)
     # the plan itself shows that so many fit
     counts[made.method] = max(count, counts[made.method] or 0)
-    if plot is not None:
-        _draw_picture(plot, budget, made.epsilon, count, _PLAN)
     if as_json:
         print_json(_plan_as_json(made, counts))
     else:
-        _show_plan(made, counts, plot)
+        _show_plan(made, counts)
+    if plot is not None:
+        picture = _picture(budget, made.epsilon, count)
+        write_picture(plot, picture, _PLAN, quiet=as_json)
 
 
 def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
@@ -249,15 +234,15 @@ def _require_picture(file: str, kind: type[Loss], budget: Loss, command: str) ->
         raise ParameterError("--plot", rule, file, owner=command)
 
 
-def _draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
-    """Draw how many queries each analysis allows, with a mark at those asked for."""
+def _picture(budget: Loss, epsilon: Fraction, queries: int) -> Picture:
+    """How many queries each analysis allows, with a mark at those asked for."""
     from discreet.cli.queries_picture import queries as picture_of
 
     assert isinstance(budget, ApproxDP)
-    write_picture(file, picture_of(budget, marked=(epsilon, queries)), command)
+    return picture_of(budget, marked=(epsilon, queries))
 
 
-def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
+def _show_plan(made: Plan, counts: dict[str, int | None]) -> None:
     each = round_down(made.epsilon)
     table = facts()
     table.add_row("epsilon of each", Text(each, style="bold green"))
@@ -269,27 +254,15 @@ def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> N
         f"{made.queries:,}. "
         f"Together they stay within {made.budget!r}.",
     )
-    rows = [
-        ComparisonRow(
-            analysis.words,
-            analysis.adaptive,
-            name == made.method,
-            [
-                NOT_APPLICABLE
-                if (value := made.alternatives.get(name)) is None
-                else round_down(value),
-                NOT_APPLICABLE if (number := counts.get(name)) is None else f"{number:,}",
-            ],
-        )
-        for name, analysis in ANALYSIS_WORDS.items()
-    ]
+    columns = {
+        "epsilon each": _written(made.alternatives, round_down),
+        f"queries of {each}": _written(counts, _GROUPED),
+    }
     console = terminal()
     console.print(table)
     console.print()
-    console.print(comparison(rows, ["epsilon each", f"queries of {each}"]))
+    console.print(comparison(made.method, columns))
     console.print("Every number is certified and rounded down.", style="dim")
-    if plot is not None:
-        say_where(console, plot)
 
 
 def _plan_as_json(made: Plan, counts: dict[str, int | None]) -> str:
@@ -300,15 +273,7 @@ def _plan_as_json(made: Plan, counts: dict[str, int | None]) -> str:
         "queries": made.queries,
         "budget": made.budget.to_dict(),
         "adaptive": made.adaptive,
-        "analyses": [
-            {
-                "name": name,
-                "epsilon": as_numbers(made.alternatives.get(name)),
-                "queries": counts.get(name),
-                "adaptive": analysis.adaptive,
-            }
-            for name, analysis in ANALYSIS_WORDS.items()
-        ],
+        "analyses": by_analysis(epsilon=_as_numbers(made.alternatives), queries=counts),
     }
     return json.dumps(answer)
 
@@ -342,14 +307,7 @@ def queries_allowed(
       discreet queries-allowed --bounded-range 0.1 --epsilon 1 --delta 1e-6
       discreet queries-allowed --pure 0.1 --epsilon 1 --delta 1e-6
     """
-    if (bounded_range is None) == (pure is None):
-        got = Nothing() if bounded_range is None else bounded_range
-        raise ParameterError(
-            "--bounded-range",
-            "given, or '--pure' in its place (exactly one of the two)",
-            got,
-            owner=_QUERIES_ALLOWED,
-        )
+    require_one(_QUERIES_ALLOWED, {"--bounded-range": bounded_range, "--pure": pure})
     if bounded_range is not None:
         each = read_loss(BoundedRange, bounded_range, "--bounded-range", _QUERIES_ALLOWED)
     else:
@@ -361,26 +319,32 @@ def queries_allowed(
         counts = discreet.accounting.queries_by_analysis(each=each, budget=budget)
         textbook = _textbook(each, budget)
     method = most(counts, adaptive=not non_adaptive)
-    allowed = counts[method] or 0
-    if plot is not None:
-        _draw_picture(plot, budget, each.numbers[0], allowed, _QUERIES_ALLOWED)
     if as_json:
         print_json(
             _allowed_as_json(each, budget, counts, textbook, method, adaptive=not non_adaptive)
         )
-        return
+    else:
+        said = f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}"
+        _show_allowed(said, counts, textbook, method)
+    if plot is not None:
+        picture = _picture(budget, each.numbers[0], counts[method] or 0)
+        write_picture(plot, picture, _QUERIES_ALLOWED, quiet=as_json)
+
+
+def _show_allowed(
+    said: str, counts: dict[str, int | None], textbook: dict[str, int], method: str
+) -> None:
     table = facts()
-    table.add_row("queries allowed", Text(f"{allowed:,}", style="bold green"))
-    table.add_row("", f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}")
+    table.add_row("queries allowed", Text(f"{counts[method] or 0:,}", style="bold green"))
+    table.add_row("", said)
     table.add_row("analysis", ANALYSIS_WORDS[method].words)
     console = terminal()
     console.print(table)
     console.print()
-    console.print(_comparison(counts, textbook, method))
+    shown = {"queries allowed": _written(counts, _GROUPED)}
+    console.print(comparison(method, shown, _written(textbook, _GROUPED)))
     if textbook:
         console.print(_WHAT_TEXTBOOK_MEANS, style="dim")
-    if plot is not None:
-        say_where(console, plot)
 
 
 def _textbook(each: Loss, budget: Loss) -> dict[str, int]:
@@ -391,18 +355,6 @@ def _textbook(each: Loss, budget: Loss) -> dict[str, int]:
         return {}
     counts = discreet.accounting.queries_by_analysis(each=PureDP(2 * each.epsilon), budget=budget)
     return {name: count for name in TEXTBOOK if (count := counts.get(name)) is not None}
-
-
-def _comparison(counts: dict[str, int | None], textbook: dict[str, int], method: str) -> Table:
-    rows = [
-        ComparisonRow(TEXTBOOK[name], True, False, [f"{count:,}"])
-        for name, count in textbook.items()
-    ]
-    for name, analysis in ANALYSIS_WORDS.items():
-        count = counts.get(name)
-        shown = NOT_APPLICABLE if count is None else f"{count:,}"
-        rows.append(ComparisonRow(analysis.words, analysis.adaptive, name == method, [shown]))
-    return comparison(rows, ["queries allowed"])
 
 
 def _allowed_as_json(
@@ -421,9 +373,6 @@ def _allowed_as_json(
         "each": each.to_dict(),
         "budget": budget.to_dict(),
         "textbook": [{"name": name, "queries": count} for name, count in textbook.items()],
-        "analyses": [
-            {"name": name, "queries": counts.get(name), "adaptive": analysis.adaptive}
-            for name, analysis in ANALYSIS_WORDS.items()
-        ],
+        "analyses": by_analysis(queries=counts),
     }
     return json.dumps(answer)

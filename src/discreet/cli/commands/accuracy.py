@@ -28,15 +28,16 @@ from discreet.cli.options import (
     parse_number,
     read_session_budget,
 )
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.stated import Typed, as_option, helps_of, parameters_of, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.planning import Preview
 from discreet.questions import Quantile, TopK
 from discreet.questions.kinds import Choice, Exact
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 from discreet.rendering.charts import Curve, lines
+from discreet.rendering.picture import Picture
 
 _BOUND = {
     **{name: each for name, each in MECHANISM.items() if name != "objective"},
@@ -147,8 +148,7 @@ def choose_epsilon(
           --budget-epsilon 1 --budget-delta 1e-6
       discreet choose-epsilon quantile --q 0.5 --points 121 --plot median.svg
     """
-    if plot is not None:
-        require_picture_file(plot, _CHOOSE_EPSILON)
+    require_picture_file(plot, _CHOOSE_EPSILON)
     budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _CHOOSE_EPSILON)
     said = typed.values() | ({} if budget is None else {"budget": budget})
     wanted = said.pop("within", None)
@@ -175,9 +175,8 @@ def choose_epsilon(
         if plan is not None:
             terminal().print(f"Within {typed.texts['within']}: {plan}")
     if plot is not None:
-        _draw(plot, question, told, people, budget)
-        if not as_json:
-            say_where(terminal(), plot)
+        picture = _picture(question, told, people, budget)
+        write_picture(plot, picture, _CHOOSE_EPSILON, quiet=as_json)
 
 
 def _show_epsilons(
@@ -214,9 +213,9 @@ def _paid_by(budget: Loss | None) -> str:
     return f"This assumes that the budget of all questions is {budget!r}."
 
 
-def _draw(
-    file: str, question: str, told: dict[str, Accuracy], persons: int | None, budget: Loss | None
-) -> None:
+def _picture(
+    question: str, told: dict[str, Accuracy], persons: int | None, budget: Loss | None
+) -> Picture:
     unit = next(iter(told.values())).unit
     curves = [
         Curve(
@@ -227,7 +226,7 @@ def _draw(
     if persons is not None:
         ends = [(float(each), float(persons)) for each in (_EPSILONS[0], _EPSILONS[-1])]
         curves.append(Curve(name=f"all {persons:,} people", points=ends))
-    picture = lines(
+    return lines(
         curves,
         title=f"How far off {question} can be",
         across="epsilon (larger is less private)",
@@ -237,7 +236,6 @@ def _draw(
             *([] if budget is None else [_paid_by(budget)]),
         ],
     )
-    write_picture(file, picture, _CHOOSE_EPSILON)
 
 
 _PREVIEW = "discreet preview"
@@ -298,8 +296,7 @@ def preview(
       discreet preview --epsilon 0.3 -k 10 --items-per-person 1 \\
           --budget-epsilon 1 --budget-delta 1e-6
     """
-    if plot is not None:
-        require_picture_file(plot, _PREVIEW)
+    require_picture_file(plot, _PREVIEW)
     budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _PREVIEW)
     values = typed.values()
     for name in ("draws", "candidates"):
@@ -316,9 +313,7 @@ def preview(
     else:
         _show_preview(seen)
     if plot is not None:
-        write_picture(plot, seen.plot(), _PREVIEW)
-        if not as_json:
-            say_where(terminal(), plot)
+        write_picture(plot, seen.plot(), _PREVIEW, quiet=as_json)
 
 
 def _typed_counts(text: str) -> dict[str, int]:

@@ -20,9 +20,9 @@ import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, Loss, ParameterError, PureDP
 from discreet.accounting import LogisticDP
 from discreet.auditing import AuditReport
-from discreet.cli.options import AsJson, count_option, number_option, read_loss
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
-from discreet.cli.stated import Nothing, refusals_in
+from discreet.cli.options import AsJson, number_option, read_loss
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
+from discreet.cli.stated import Nothing, Typed, parameters_of, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 _COMMAND = "discreet audit"
@@ -42,7 +42,15 @@ _WAYS = {
 }
 
 
+_OPTIONS = parameters_of(
+    discreet.auditing.audit,
+    without=("claim", "sensitivity", "monotonic", "extremes", "pairs", "progress"),
+)
+
+
+@stated_command(_COMMAND, _OPTIONS, mechanism=_TARGET)
 def audit(
+    typed: Typed,
     target: Annotated[
         str,
         typer.Argument(
@@ -58,9 +66,6 @@ def audit(
             "approx-dp:1,1e-6.",
         ),
     ] = None,
-    scores: Annotated[
-        str, typer.Option(metavar="COUNT", help="How many candidates to try with.")
-    ] = "8",
     sensitivity: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="The most that one person can move one score."),
@@ -73,10 +78,6 @@ def audit(
             "code that is right only for counts is reported as a violation.",
         ),
     ] = False,
-    objective: Annotated[
-        str | None,
-        typer.Option(metavar="max|min", help="Also check whether the right candidate wins."),
-    ] = None,
     no_extremes: Annotated[
         bool,
         typer.Option(
@@ -85,17 +86,6 @@ def audit(
             "verdict.",
         ),
     ] = False,
-    draws: Annotated[
-        str, typer.Option(metavar="COUNT", help="How often to run the code in total.")
-    ] = "100000",
-    confidence: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The confidence of all statements together.")
-    ] = "0.999",
-    timing: Annotated[
-        str,
-        typer.Option(metavar="COUNT", help="How often to measure the time of two neighbors."),
-    ] = "0",
-    seed: Annotated[str, typer.Option(metavar="COUNT", help="For code that takes a seed.")] = "0",
     plot: Annotated[str | None, plot_option("the loss of each answer")] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -111,45 +101,29 @@ def audit(
     Example:
       discreet audit discreet.cli.data.planted:noisy_max --claim pure-dp:1
     """
-    if plot is not None:
-        require_picture_file(plot, _COMMAND)
+    require_picture_file(plot, _COMMAND)
     mechanism = _load(target)
-    request: dict[str, Any] = {
-        "claim": _read_claim(claim),
-        "scores": count_option(scores, "--scores", _COMMAND),
-        "sensitivity": None
-        if sensitivity is None
-        else number_option(sensitivity, "--sensitivity", _COMMAND),
-        "monotonic": True if monotonic else None,
-        "objective": objective,
-        "extremes": False if no_extremes else None,
-        "draws": count_option(draws, "--draws", _COMMAND),
-        "confidence": number_option(confidence, "--confidence", _COMMAND),
-        "timing": count_option(timing, "--timing", _COMMAND),
-        "seed": count_option(seed, "--seed", _COMMAND),
-    }
-    typed = {
-        "claim": Nothing() if claim is None else claim,
-        "scores": scores,
-        "sensitivity": sensitivity,
-        "draws": draws,
-        "confidence": confidence,
-        "timing": timing,
-        "seed": seed,
-    }
+    stated = typed.values()
+    if sensitivity is not None:
+        stated["sensitivity"] = number_option(sensitivity, "--sensitivity", _COMMAND)
     with (
         _progress(quiet=as_json) as progress,
-        refusals_in(_COMMAND, {"mechanism": _TARGET}, **typed),
+        typed.in_these_words(claim=Nothing() if claim is None else claim, sensitivity=sensitivity),
     ):
-        report = discreet.auditing.audit(mechanism, progress=progress, **request)
+        report = discreet.auditing.audit(
+            mechanism,
+            claim=_read_claim(claim),
+            monotonic=monotonic or None,
+            extremes=False if no_extremes else None,
+            progress=progress,
+            **stated,
+        )
     if as_json:
         print_json(report.to_json())
     else:
         _show(report)
     if plot is not None:
-        write_picture(plot, report.plot(), _COMMAND)
-        if not as_json:
-            say_where(terminal(), plot)
+        write_picture(plot, report.plot(), _COMMAND, quiet=as_json)
     return 0 if report.passed else FOUND
 
 

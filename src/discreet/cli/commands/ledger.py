@@ -32,8 +32,8 @@ from discreet.cli.options import (
     read_budget,
     read_loss,
 )
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
-from discreet.cli.stated import Nothing, refusals_in
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
+from discreet.cli.stated import Nothing, refusals_in, require_one
 from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 from discreet.rendering.analyses import spending
@@ -291,14 +291,19 @@ def history(
       discreet ledger history budget.db --dataset survey --plot spent.png
     """
     command = f"{_COMMAND} history"
-    if plot is not None:
-        require_picture_file(plot, command)
+    require_picture_file(plot, command)
     page = _read_page(before, limit, command)
     with _opened(address, "history", anchor_file) as book:
         account = book.account(dataset)
         charges = book.history(dataset, analyst=analyst, **page)
         if plot is not None:
             everything = _all_charges(book, dataset)
+    if as_json:
+        print_json(json.dumps([charge_dict(charge) for charge in charges]))
+    else:
+        console = terminal()
+        console.print(history_table(charges))
+        _say_more(console, charges, page["limit"])
     if plot is not None:
         unit, limit_ = account.limit.unit, account.limit.value
         spent = [
@@ -307,15 +312,7 @@ def history(
             if charge.amount.unit == unit
         ]
         picture = spending(spent, limit=limit_, unit=unit, title=f"Spent of {dataset}")
-        write_picture(plot, picture, command)
-    if as_json:
-        print_json(json.dumps([charge_dict(charge) for charge in charges]))
-        return
-    console = terminal()
-    console.print(history_table(charges))
-    _say_more(console, charges, page["limit"])
-    if plot is not None:
-        say_where(console, plot)
+        write_picture(plot, picture, command, quiet=as_json)
 
 
 @ledger.command("answers")
@@ -452,14 +449,7 @@ def questions_left(
       discreet ledger questions-left budget.db --dataset survey --epsilon 0.1
     """
     command = f"{_COMMAND} questions-left"
-    if (epsilon is None) == (pure is None):
-        got = Nothing() if epsilon is None else epsilon
-        raise ParameterError(
-            "--epsilon",
-            "given, or '--pure' in its place (exactly one of the two)",
-            got,
-            owner=command,
-        )
+    require_one(command, {"--epsilon": epsilon, "--pure": pure})
     with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from discreet import ParameterError
 from discreet.cli.options import AsJson, DataFile, require_writable, write_new
-from discreet.cli.plot_option import plot_option, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import plot_option, require_picture_file, write_picture
 from discreet.cli.reports import (
     LOCAL,
     CategoriesOption,
@@ -33,6 +33,7 @@ from discreet.cli.show import factor
 from discreet.cli.stated import Typed, stated_command
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 from discreet.rendering import analyses
+from discreet.rendering.picture import Picture
 
 _PRIVATIZE = "discreet privatize"
 
@@ -146,23 +147,21 @@ def estimate(
       discreet estimate demo:reports --categories yes,no,maybe --epsilon 1
     """
     chosen = make_local(typed, categories)
-    if plot is not None:
-        require_picture_file(plot, _ESTIMATE)
+    require_picture_file(plot, _ESTIMATE)
     texts = read_reports(reports, column, chosen, _ESTIMATE)
     if not texts:
         raise ParameterError("REPORTS", "a file with at least one report", reports, owner=_ESTIMATE)
     shares = chosen.estimate(as_reports(texts, chosen, _ESTIMATE))
     errors = chosen.standard_error(len(texts), shares)
-    console = terminal()
     if as_json:
         print_json(_as_json(chosen, len(texts), shares, errors))
     else:
+        console = terminal()
         console.print(_table(chosen, shares, errors))
         console.print(_footnote(chosen, len(texts)), style="dim", soft_wrap=False)
     if plot is not None:
-        _draw(plot, chosen, len(texts), shares, errors)
-        if not as_json:
-            say_where(console, plot)
+        picture = _picture(chosen, len(texts), shares, errors)
+        write_picture(plot, picture, _ESTIMATE, quiet=as_json)
 
 
 def _table(
@@ -204,13 +203,11 @@ def _as_json(
     return json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
-def _draw(
-    file: str,
+def _picture(
     mechanism: ReportMechanism,
     reports: int,
     shares: NDArray[np.float64],
     errors: NDArray[np.float64],
-) -> None:
+) -> Picture:
     note = f"{reports:,} reports, {mechanism.name}, {mechanism.privacy_loss()!r} for each person"
-    drawn = analyses.shares(mechanism.categories, shares.tolist(), errors.tolist(), note=note)
-    write_picture(file, drawn, _ESTIMATE)
+    return analyses.shares(mechanism.categories, shares.tolist(), errors.tolist(), note=note)

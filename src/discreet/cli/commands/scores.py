@@ -36,7 +36,7 @@ from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.selection import make_mechanism
 from discreet.questions.kinds import Choice, Whole
-from discreet.questions.parameter import Parameter
+from discreet.questions.question import Parameter
 
 scores = typer.Typer(
     name="scores",
@@ -187,8 +187,7 @@ def top_k(
     """
     note_uncharged()
     command = typed.command
-    if plot is not None:
-        require_picture_file(plot, command)
+    require_picture_file(plot, command)
     taken = _UNKNOWN if unknown_domain else _KNOWN
     for name in _TOP_K:
         if name not in taken and name != "k" and typed.given(name):
