@@ -1382,7 +1382,7 @@ class TestPrices:
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
         price = session.price(TopK("teacher", k=2, limit=20, epsilon=0.2, delta=1e-8))
         # two picks of 196 coins each, for the price of one of 0.2
-        assert str(price.amount) == "392 coins of 0.01"
+        assert price.amount.exact == "392 coins of 0.01"
         release = session.top_k("teacher", k=2, limit=20, epsilon=0.2, delta=1e-8)
         assert session.spent() == price.amount
         assert release.loss == price.cost.loss

@@ -83,8 +83,8 @@ def _run(
             return
         if not price.fits:
             raise BudgetExceededError(
-                f"All of these questions cost {price.amount} together, and the budget has "
-                f"{session.remaining()} left. Nothing was charged. Ask fewer of them, or with "
+                f"All of these questions together cost {price.amount}, but only "
+                f"{session.remaining()} is left. Nothing was charged. Ask fewer of them, or with "
                 "smaller epsilons."
             )
         if not yes and not typer.confirm(f"Ask them, and charge {price.amount}?", err=True):
