@@ -186,7 +186,7 @@ def to_privacy_loss_distribution(
 
     losses: a sequence of losses, or a mapping from loss to how often it occurs. Not
         `ZCDP`, which no distribution dominates well.
-    interval: the step of the discretisation, the same as of the distributions that it
+    interval: the step of the discretization, the same as of the distributions that it
         will be composed with.
 
     Privacy: pessimistic. Each loss becomes its dominating pair by connecting the dots
