@@ -806,7 +806,7 @@ class TestWrongParameters:
     @pytest.mark.parametrize("name", ["quantile", "quantiles"])
     def test_the_other_way_is_mentioned_where_there_is_no_rule(self, session, name):
         ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
-        match = r"There is no default\. Or limit .* rows_per_person=3\."
+        match = r"There is no default\. You can also limit .* rows_per_person=3\."
         self.refuse(session, ask, match, ParameterTypeError)
 
     @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
@@ -979,8 +979,8 @@ class TestWrongParameters:
             return lambda s: s.select(candidates=[1], score=lambda _: score, epsilon=1, **more)
 
         rule = (
-            "The 'sensitivity' parameter of Session.select must be given. Got None. Or use "
-            "discreet.total"
+            "The 'sensitivity' parameter of Session.select must be given. Got None. You can also "
+            "use discreet.total"
         )
         self.refuse(session, select(flag), rule, ParameterTypeError)
         rule = (
@@ -1502,7 +1502,7 @@ class TestWhatASessionIs:
             "1 question (1 epsilon)",
         ):
             assert part in text
-        assert "or one of 9 (9 epsilon)" in text
+        assert "one more question of epsilon 9, or about " in text
         assert session.describe().questions == 1
 
     def test_with(self):
