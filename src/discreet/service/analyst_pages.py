@@ -10,7 +10,6 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet.ledger import Account, Charge
-from discreet.privacy.cost import in_words
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
@@ -73,7 +72,7 @@ def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
     if dataset.window is not None:
         return line | {"every": dataset.window.every}
     account = service.published.account(name, analyst)
-    spent = f"{used(account)}% of your share ({in_words(account.budget)})"
+    spent = f"{used(account)}% of your share"
     last = service.ledger.history(name, analyst=analyst, limit=1)
     epsilon = last[0].request.get("asked", {}).get("epsilon", "1/10") if last else "1/10"
     left = service.published.questions_left(account, Fraction(epsilon))
@@ -282,7 +281,7 @@ def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
         for charge in charges:
             steps.append(total)
             total = max(0.0, total - _in_unit(charge, account))
-        line["figure"] = spending_steps(steps[::-1], float(account.limit), in_words(account.budget))
+        line["figure"] = spending_steps(steps[::-1], float(account.limit))
     return line
 
 
