@@ -30,7 +30,7 @@ KINDS = {
 BOOSTS = {
     "tutorials": 8.0,
     "how-to": 6.0,
-    "explanation": 2.0,
+    "explanation": 1.5,
     "reference": 1.0,
     "proofs": 0.1,
     "decisions": 0.05,
@@ -38,6 +38,7 @@ BOOSTS = {
 }
 # These mention everything, or are for few readers.
 RARE = {
+    "explanation/data-path.md": 0.3,
     "explanation/errata.md": 0.1,
     "explanation/no-row-decides.md": 0.3,
     "explanation/time.md": 0.1,

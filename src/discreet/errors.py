@@ -12,7 +12,7 @@
     │   └── QuestionEndedError               a time limit, or the caller, ended a question
     ├── LedgerError                          a ledger cannot be read or written, or refuses
     │   ├── KeyReusedError                   an idempotency key was used for another request
-    │   ├── BudgetClosedError                the budget was closed for good
+    │   ├── BudgetClosedError                the budget was closed permanently
     │   ├── ReservationLostError             charged before, and the answer will never be there
     │   ├── ReservationRunningError          charged before, and still being computed elsewhere
     │   └── LedgerDamagedError               the entries of a ledger are not what was written
@@ -225,7 +225,7 @@ class KeyReusedError(LedgerError):
 
 
 class BudgetClosedError(LedgerError):
-    """The budget was closed for good, or the analyst's share of it. Nothing was charged."""
+    """The budget was closed permanently, or the analyst's share of it. Nothing was charged."""
 
 
 class ReservationLostError(LedgerError):

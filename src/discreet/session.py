@@ -211,7 +211,7 @@ class Session:
         )
 
     def remaining(self) -> Amount:
-        """What is left of the budget, with its unit: epsilon, rho or coins."""
+        """What is left of the budget: epsilon, rho, or coins, which print as a share of it."""
         return self._runner.budget.remaining()
 
     def spent(self) -> Amount:

@@ -36,7 +36,7 @@ from discreet.ledger.sqlite import SQLiteStore, connect
 
 ASK = {"what": "mode"}
 NOBODY = 65534
-FOR_GOOD = "must be the file that it was"
+FOR_GOOD = "must be the same file as at the start"
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to somebody else")
 
 
@@ -455,7 +455,7 @@ class TestAnchors:
         for remove in (lambda: None, lambda: anchor.write_text(f"0:{'0' * 64}"), anchor.unlink):
             remove()
             with pytest.raises(
-                LedgerError, match=r"must contain its anchor|must hold a later point"
+                LedgerError, match=r"must contain its anchor|should hold the number and hash"
             ):
                 Ledger(f"sqlite:///{path}", anchor_file=anchor)
 

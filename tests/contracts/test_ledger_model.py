@@ -187,7 +187,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.model.windows[dataset] = windows
             self.model.entries += 1
         elif known.closed:
-            with pytest.raises(BudgetClosedError, match="closed for good"):
+            with pytest.raises(BudgetClosedError, match="closed permanently"):
                 self.ledger.open(dataset, budget=budget, windows=windows)
         elif known.budget == budget and self.model.windows[dataset] == windows:
             self.ledger.open(dataset, budget=budget, windows=windows)
@@ -206,7 +206,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 self.ledger.open(dataset, budget=budget, analyst=analyst)
             return
         if (known is None and whole.closed) or (known is not None and known.closed):
-            with pytest.raises(BudgetClosedError, match="closed for good"):
+            with pytest.raises(BudgetClosedError, match="closed permanently"):
                 self.ledger.open(dataset, budget=budget, analyst=analyst)
             return
         self.ledger.open(dataset, budget=budget, analyst=analyst)
@@ -248,7 +248,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if not sure:
             return
         if known.closed:
-            with pytest.raises(BudgetClosedError, match="closed for good"):
+            with pytest.raises(BudgetClosedError, match="closed permanently"):
                 self.ledger.close_budget(dataset, analyst=analyst or None, reason="Over.")
             return
         self.ledger.close_budget(dataset, analyst=analyst or None, reason="Over.")

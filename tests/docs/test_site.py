@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import subprocess
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
 
 
 def loaded(name: str):
@@ -76,6 +80,19 @@ def test_the_search_prefers_what_answers() -> None:
     page = type("Page", (), {"file": type("File", (), {"src_uri": "how-to/a.md"}), "meta": {}})
     hooks.on_page_markdown("text", page)
     assert page.meta == {"search": {"boost": hooks.boost_of("how-to/a.md")}}
+
+
+@pytest.mark.skipif(
+    which("node") is None or not (SITE / "search").exists(), reason="needs `make docs` and Node.js"
+)
+def test_who_searches_finds_lessons_and_recipes_first() -> None:
+    words = ["median", "budget", "top-k", "ledger"]
+    command = ["node", str(Path(__file__).with_name("site_search.js")), str(SITE), *words]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    for word in words:
+        kinds = [location.partition("/")[0] for location in found[word]]
+        assert kinds[0] in ("tutorials", "how-to"), (word, found[word][:5])
+        assert not {"benchmarks", "decisions"} & set(kinds[:5]), (word, found[word][:5])
 
 
 def test_a_docstring_becomes_markdown() -> None:

@@ -287,7 +287,9 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
             path.rename(path.with_name("old.db"))
         if what == "replaced":
             path.touch()
-        gone = r"must be the file that it was\. Got (another file in its place|no such file)"
+        gone = (
+            r"must be the same file as at the start\. Got (another file in its place|no such file)"
+        )
         for _ in range(3):
             with pytest.raises(LedgerError, match=gone):
                 charge(ledger)

@@ -243,9 +243,8 @@ def test_a_share_is_a_limit_and_the_data_set_another(team):
     refused = team.ask(QUESTION | {"epsilon": "0.3"}, "team-b")
     assert refused.status_code == 403
     assert refused.json()["detail"] == (
-        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
-        "owner for "
-        "more."
+        "This data set has no room for this question. Ask with a smaller epsilon, or "
+        "request a larger budget."
     )
     assert team.spent() == 3
 

@@ -201,7 +201,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
 def test_a_share_that_was_revoked_is_closed_as_for_a_session(running):
     running.service.ledger.revoke("reads", "team-b", reason="left the team")
     other = discreet.connect(running.url, key=running.keys["team-b"])
-    with pytest.raises(discreet.BudgetClosedError, match="closed for good"):
+    with pytest.raises(discreet.BudgetClosedError, match="closed permanently"):
         other.dataset("reads").mode("article", epsilon=0.03)
 
 

@@ -131,8 +131,8 @@ def test_a_share_that_was_revoked_does_not_keep_the_service_from_starting(tmp_pa
     team.service.ledger.revoke("reads", "team-a", reason="left the team")
     team.restart()
     assert team.service.published.notes == [
-        "The budget of 'team-a' on 'reads' was closed for good in the ledger, which overrides the "
-        "manifest."
+        "The budget of 'team-a' on 'reads' was closed permanently in the ledger, which overrides "
+        "the manifest."
     ]
     refused = team.ask({"what": "mode", "column": "article", "epsilon": "0.1"})
     assert (refused.status_code, refused.json()["type"]) == (403, "/problems/budget-closed")
@@ -147,7 +147,7 @@ def test_a_data_set_that_was_closed_does_not_keep_the_others_from_starting(tmp_p
     assert closed.status_code == 201
     team.restart()
     assert team.service.published.notes == [
-        "The budget of 'reads' was closed for good in the ledger, which overrides the manifest."
+        "The budget of 'reads' was closed permanently in the ledger, which overrides the manifest."
     ]
     assert team.ask().json()["type"] == "/problems/budget-closed"
     question = {"what": "mode", "column": "article", "epsilon": "0.5", "windows": ["2026-10"]}
@@ -161,8 +161,7 @@ def test_what_a_steward_may_not_do_is_said_in_a_sentence(team):
     refused = team.post("/v1/datasets/reads/extensions", more, "steward")
     assert refused.status_code == 422
     assert refused.json()["detail"] == (
-        "The budget of 'reads' for 'team-a' was closed for good. "
-        "Answers that were kept can still be read."
+        "The budget of 'reads' for 'team-a' was closed permanently. Kept answers can still be read."
     )
 
 

@@ -128,9 +128,8 @@ def test_no_free_reply_depends_on_what_colleagues_have_spent(team):
     refusals |= {team.ask(QUESTION | {"epsilon": each}).content for each in ("0.001", "0.3")}
     (body,) = refusals
     assert json.loads(body)["detail"] == (
-        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
-        "owner for "
-        "more."
+        "This data set has no room for this question. Ask with a smaller epsilon, or "
+        "request a larger budget."
     )
     assert replies() == before
 

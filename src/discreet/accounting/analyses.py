@@ -167,7 +167,7 @@ def basic_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
 
 
 def kov_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
-    """k copies of randomised response; where epsilons differ, the largest stands for all."""
+    """k copies of randomized response; where epsilons differ, the largest stands for all."""
     if losses.epsilons is None or losses.total > MANY:
         return None
     largest = max(each for each, _ in losses.epsilons)

@@ -4,7 +4,7 @@ What stands for a loss, at every epsilon g up to its own:
 
 | loss | delta of the pair | |
 |---|---|---|
-| `PureDP` | (1 - e^(g - epsilon)) / (1 + e^-epsilon) | randomised response |
+| `PureDP` | (1 - e^(g - epsilon)) / (1 + e^-epsilon) | randomized response |
 | `LogisticDP` | (1 - e^((g - epsilon) / 2))^2 / (1 - e^-epsilon) | two logistic distributions |
 | `GaussianDP`, all | Phi(mu/2 - g/mu) - e^g Phi(-mu/2 - g/mu), at every g | two normal ones |
 | `BoundedRange`, many | the certified curve of a block of them (adaptive_grid.py) | adaptive |
@@ -256,7 +256,7 @@ def _of_gaussian(mu: arb, number: Fraction, step: Fraction, bits: int) -> LossDi
 
 
 def _response(epsilon: Fraction, at: Fraction) -> arb:
-    """The delta of randomised response at an epsilon below its own."""
+    """The delta of randomized response at an epsilon below its own."""
     return -ball(at - epsilon).expm1() / (1 + (-ball(epsilon)).exp())
 
 

@@ -4,7 +4,7 @@ Gaussian and Laplace releases made elsewhere.
 Both ways keep a promise: what comes out never claims more privacy than what went in.
 How often a loss occurs is kept outside the events, in one `SelfComposedDpEvent` around
 each, because not every branch of dp_accounting's accountants looks at the count: up to
-version 0.6 its PLD accountant charges any number of randomised responses as one. No
+version 0.6 its PLD accountant charges any number of randomized responses as one. No
 event made here is of that kind.
 
 What stands for a loss:
@@ -13,7 +13,7 @@ What stands for a loss:
 |---|---|---|---|
 | `BoundedRange` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair (below) |
 | `LogisticDP` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair |
-| `PureDP` | `LaplaceDpEvent` | `LaplaceDpEvent` | randomised response, discretised |
+| `PureDP` | `LaplaceDpEvent` | `LaplaceDpEvent` | randomized response, discretized |
 | `GaussianDP` | `GaussianDpEvent` | `GaussianDpEvent` | that library's own, of a Gaussian |
 | `ZCDP` | `ZCDpEvent` | refused | refused |
 | `ApproxDP` | refused: no event carries a delta | refused | its pure part, and delta at infinity |
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _BITS = 160
-# of a discretised distribution on each side of 0; a composition has as many again for
+# of a discretized distribution on each side of 0; a composition has as many again for
 # each query
 _MOST_POINTS = 10**7
 # epsilon of a loss that becomes an event
@@ -138,7 +138,7 @@ def to_dp_event(
 def from_dp_event(event: DpEvent) -> dict[Loss, int]:
     """What an event costs, as losses for `compose`, `PrivacyFilter` and everything else here.
 
-    event: Gaussian noise, Laplace noise (also discrete), randomised response,
+    event: Gaussian noise, Laplace noise (also discrete), randomized response,
         concentrated DP, and compositions of them. The noise multiplier means what
         dp_accounting says: noise by the largest contribution of one person who is added
         or removed.
@@ -186,7 +186,7 @@ def to_privacy_loss_distribution(
 
     losses: a sequence of losses, or a mapping from loss to how often it occurs. Not
         `ZCDP`, which no distribution dominates well.
-    interval: the step of the discretisation, the same as of the distributions that it
+    interval: the step of the discretization, the same as of the distributions that it
         will be composed with.
 
     Privacy: pessimistic. Each loss becomes its dominating pair by connecting the dots

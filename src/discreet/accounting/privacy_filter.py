@@ -114,22 +114,23 @@ class BudgetRule(SpendingRule):
         else:
             hint = f"epsilon={most} or less"
         if self._in_squares(spent):
-            return f"has room for only {self._questions_in_words(largest, spent)}. Ask with {hint}."
+            reason = ": many small questions together cost less than their sum"
+            room = self._questions_in_words(largest, spent, reason)
+            return f"has room for only {room}. Ask with {hint}."
         return f"has only {most} left. Ask with {hint}."
 
     def room(self, spent: Spending) -> str:
-        """What is left, in questions: about 3 more questions of epsilon 0.1, or one of 0.17."""
+        """What is left: one more question of epsilon 0.17, or about 3 of epsilon 0.1."""
         largest = self.largest(spent)
         return self._questions_in_words(largest, spent) if largest else "no more questions"
 
-    def _questions_in_words(self, largest: Fraction, spent: Spending) -> str:
+    def _questions_in_words(self, largest: Fraction, spent: Spending, reason: str = "") -> str:
         small = round_number(largest)
         often = self.questions_left(spent, self.question(small))
+        one = f"one more question of epsilon {about(largest)}"
         if often <= 1:
-            return f"one more question of epsilon {about(largest)} at most"
-        return (
-            f"about {often:,} more questions of epsilon {about(small)}, or one of {about(largest)}"
-        )
+            return f"{one} at most"
+        return f"{one}, or about {often:,} of epsilon {about(small)}{reason}"
 
     def cost_in_words(self, spending: Spending) -> str:
         """What a release takes from the budget, for people to read."""
@@ -165,8 +166,9 @@ class BudgetRule(SpendingRule):
         return largest_range(squares)
 
     def _amount(self, value: Fraction, unit: MoneyUnit) -> Amount:
-        coin = self.tariff.unit if unit == "coins" else None
-        return Amount(value, unit, coin)
+        if unit != "coins":
+            return Amount(value, unit)
+        return Amount(value, unit, self.tariff.unit, self.squares_limit)
 
 
 def _delta_in_words(left: Fraction) -> str:
@@ -268,7 +270,7 @@ class PrivacyFilter:
         return self.rule.questions_left(self._spent, loss)
 
     def room(self) -> str:
-        """How many more questions fit: about 3 more of epsilon 0.1, or one of 0.17."""
+        """How many more questions fit: one more of epsilon 0.17, or about 3 of epsilon 0.1."""
         return self.rule.room(self._spent)
 
     def allows(self, *losses: Loss | Cost) -> bool:

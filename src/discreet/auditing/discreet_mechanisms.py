@@ -1,4 +1,4 @@
-"""How discreet's own mechanisms are audited: recognised by their methods, not by a list."""
+"""How discreet's own mechanisms are audited: recognized by their methods, not by a list."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class OnlySome:
 
 def tuned(subject: AuditedCode, seed: int) -> World:
     """The subject's world at the size of its noise, with the neighbours between which
-    its behaviour changes.
+    its behavior changes.
 
     Scores are doubled until the code behaves otherwise (an error, a warning, another
     type), and halving finds the two scores between which one person decides that.

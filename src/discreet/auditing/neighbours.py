@@ -109,7 +109,7 @@ class ItemCounts:
     """The number of persons who have each item, where the items themselves are private.
 
     items_per_person: how many counts one person moves, or None for all of them.
-    around: counts near which the code may change its behaviour.
+    around: counts near which the code may change its behavior.
     """
 
     items_per_person: int | None

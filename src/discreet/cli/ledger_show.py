@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from rich.bar import Bar
@@ -15,6 +16,7 @@ from discreet import OneRow, Person
 from discreet.accounting import Amount
 from discreet.cli.show import exact_text
 from discreet.cli.terminal import label_text, round_down, round_up
+from discreet.privacy.cost import percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Charge, KeptAnswer, Right
@@ -67,16 +69,17 @@ class AccountLine:
                 f"{_SYMBOLS[name]} {exact_text(getattr(account.budget, name))}"
                 for name in account.budget.__slots__
             ),
-            round_up(account.spent.value, 4) + _unit_of(account.spent),
-            "closed"
-            if account.closed
-            else round_down(account.remaining.value, 4) + _unit_of(account.remaining),
+            _shown(account.spent, round_up),
+            "closed" if account.closed else _shown(account.remaining, round_down),
             share,
         )
 
 
-def _unit_of(amount: Amount) -> str:
-    return f" {_SYMBOLS[amount.unit]}"
+def _shown(amount: Amount, rounded: Callable[[Fraction, int], str]) -> str:
+    """An amount in a narrow column: of coins, the share of the budget."""
+    if amount.whole:
+        return percent(amount.value / amount.whole)
+    return f"{rounded(amount.value, 4)} {_SYMBOLS[amount.unit]}"
 
 
 def accounts_table(lines: Sequence[AccountLine], width: int) -> Table:
@@ -114,7 +117,7 @@ def history_table(charges: Sequence[Charge]) -> Table:
             str(charge.number),
             time,
             label_text(_question_of(charge)),
-            round_up(charge.amount.value, 4) + _unit_of(charge.amount),
+            _shown(charge.amount, round_up),
             label_text(who),
             answer,
         )

@@ -1,7 +1,7 @@
 """Files of reports, which `discreet privatize` writes and `discreet estimate` reads.
 
 A file of reports has one column. Its header says which mechanism made the reports, with
-which epsilon and categories; a plain `report` is accepted, too. With randomised
+which epsilon and categories; a plain `report` is accepted, too. With randomized
 response a report is a label. With the other two mechanisms it is a text of the digits 0
 and 1, one for each category in their order: a list of labels would need a separator
 that no label has.

@@ -155,7 +155,7 @@ def list_panel(
     candidates = "not known in advance"
     if release.candidates is not None:
         number = f"{release.candidates:,}"
-        candidates = number if known else f"{candidates}; the {number} most frequent take part"
+        candidates = number if known else f"{candidates}; the {number} most frequent are considered"
     add_cost(table, release, candidates, about, who)
     counts: list[tuple[Text, ...]] = [()] * len(release.value)
     if release.counts is not None:

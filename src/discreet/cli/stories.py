@@ -61,8 +61,8 @@ LISTS = (
     ListStory(
         title="Without a list of articles",
         question=(
-            "What if there is no public list? Then the names come from the table itself, and a "
-            "rare name could give somebody away."
+            "What if there is no public list? Without one, the names come from the table itself, "
+            "and a rare name could give somebody away."
         ),
         k=10,
         epsilon="1",
@@ -118,8 +118,8 @@ MASCOT = Story(
     sensitivity="1",
     lesson=(
         "One ballot moves each score by at most 1, and adding a ballot only moves scores up. "
-        "Saying so with --monotonic halves the bound. Noise on all 100 counts would need a scale "
-        "of 100 / 0.5 = 200 votes."
+        "With --monotonic, which says so, the error bound is half as large. Noise on all 100 "
+        "counts would need a scale of 100 / 0.5 = 200 votes."
     ),
 )
 """The story about one selection."""

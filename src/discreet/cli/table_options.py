@@ -65,8 +65,8 @@ EachRow = Annotated[
     bool,
     typer.Option(
         "--one-row",
-        help="Instead of --person: each row is protected by itself, because nobody has more "
-        "than one.",
+        help="Use instead of --person if nobody has more than one row: each row is then protected "
+        "by itself.",
     ),
 ]
 LedgerAddress = Annotated[
@@ -74,7 +74,8 @@ LedgerAddress = Annotated[
     typer.Option(
         "--ledger",
         metavar="ADDRESS",
-        help="Pay from a durable budget, such as budget.db; or name it in DISCREET_LEDGER.",
+        help="Pay from a durable budget, such as budget.db. You can also name it in "
+        "DISCREET_LEDGER.",
     ),
 ]
 DatasetOption = Annotated[
@@ -93,8 +94,8 @@ TimeLimit = Annotated[
     typer.Option(
         metavar="SECONDS",
         help=(
-            "End a question that takes longer, on DuckDB or Spark. It stays paid for, and ending "
-            "reveals that the rows took long."
+            "Stop a question that takes longer, on DuckDB or Spark. The price is not refunded, "
+            "and the stop itself reveals that the rows took long."
         ),
     ),
 ]
@@ -104,8 +105,8 @@ AnchorFileOption = Annotated[
         "--anchor-file",
         metavar="FILE",
         help=(
-            "A file with the ledger's latest point, so that an older copy is refused; or name it "
-            "in DISCREET_ANCHOR_FILE."
+            "A file that keeps the number and hash of the ledger's last entry, so that an older "
+            "copy of the ledger is refused. You can also name it in DISCREET_ANCHOR_FILE."
         ),
     ),
 ]
@@ -124,8 +125,8 @@ Engine = Annotated[
     str,
     typer.Option(
         metavar="duckdb|spark|URL",
-        help="What counts: duckdb for files, spark, or a URL postgresql://... of the database "
-        "with TABLE.",
+        help="The program that does the counting: duckdb (for files), spark, or the "
+        "postgresql://... URL of the database that holds TABLE.",
     ),
 ]
 TableNameOption = Annotated[
@@ -158,8 +159,8 @@ DecimalMark = Annotated[
     typer.Option(
         "--decimal",
         metavar="CHARACTER",
-        help="The decimal sign of the numbers in a CSV file: . or , There is no default, because "
-        "every cell is text.",
+        help="The decimal sign of the numbers in a CSV file: '.' or ','. Without this option, "
+        "cells are text and not numbers.",
     ),
 ]
 NumbersInText = Annotated[

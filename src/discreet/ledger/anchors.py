@@ -18,7 +18,7 @@ from discreet.platforms import BINARY, CLOSED_ON_EXEC, NO_LINK, NO_WAIT, LockedF
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
-    "Find out why. Write the anchor of the ledger into the file only if you know that the "
+    "Find out why. Write the anchor of the ledger into it again only if you know that the "
     "ledger is complete."
 )
 # neither a link that was put there since nor a pipe to wait for
@@ -84,10 +84,10 @@ class AnchorFile:
         kept, head = self.read(), transaction.head()
         # a power cut may come between the first entry, which notes the file, and the file
         if kept is None or (kept.number == 0 and head.number > 1):
-            got = "no such file" if kept is None else "the beginning of the chain"
+            problem = "is missing" if kept is None else "holds only the first point"
             raise LedgerError(
-                f"The anchor file {self._path} must hold a later point of the ledger {name}. Got "
-                f"{got}. {_NEXT}"
+                f"The anchor file {self._path} {problem}. It should hold the number and hash of "
+                f"the last entry of the ledger {name}. {_NEXT}"
             )
         entry = transaction.entry(kept.number) if kept.number else None
         if kept.number and (entry is None or entry[1] != kept.hash):

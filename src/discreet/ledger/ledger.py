@@ -278,7 +278,7 @@ class Ledger:
 
     def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
         """Close a budget for good, for everybody to see: nothing is charged to it any more.
-        Answers that were kept can still be read, and asked for again.
+        Kept answers can still be read, and asked for again.
 
         analyst: close the share of this analyst only.
         """
@@ -728,8 +728,8 @@ class Ledger:
                 raise ValueError("another entry")
             whole = Scope(operation.dataset)
             balance = transaction.balance(whole)
-            tariff = "" if balance is None else terms_of(whole, balance).tariff
-            return Charge.read(number, operation, request, tariff), request
+            terms = None if balance is None else terms_of(whole, balance)
+            return Charge.read(number, operation, request, terms), request
 
     def _entry(self, number: int, body: str, digest: str, previous: str) -> LedgerEntry:
         require_linked(number, body, digest, previous, self._name)

@@ -3,7 +3,7 @@ one round trip.
 
 Every role on a database may take advisory locks, and often create tables, functions and operators.
 So no advisory lock is used, each table is named with its schema, and everything else is looked up
-in the server's own catalogue only.
+in the server's own catalog only.
 """
 
 from __future__ import annotations

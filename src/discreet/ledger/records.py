@@ -12,7 +12,7 @@ from typing import Any
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
-from discreet.ledger.budget_terms import UNITS, Sums, read_terms, scale_of
+from discreet.ledger.budget_terms import UNITS, Sums, Terms, read_terms, scale_of
 from discreet.ledger.chain import Anchor
 from discreet.ledger.operations import Reserve
 from discreet.ledger.subject import TEXTS
@@ -89,7 +89,7 @@ class Account:
     windows: whether each window has this budget for itself.
     rule: how the budget counts, with the coins or the rho agreed when it was opened.
     sums: what is spent, as the rule counts it.
-    closed: why it was closed for good; None while it is open.
+    closed: why it was closed permanently; None while it is open.
     protected, table, table_name, table_label, window_column, window_every: what `Ledger.open`
         was given; None where nothing was said, and for the share of an analyst.
     """
@@ -194,14 +194,14 @@ class Charge:
 
     @classmethod
     def read(
-        cls, number: int, entry: Reserve, known: Request | None = None, tariff: str = ""
+        cls, number: int, entry: Reserve, known: Request | None = None, terms: Terms | None = None
     ) -> Charge:
         """The charge of an entry, and what became of it; what was never written raises.
 
-        tariff: what the data set counts, if the entry has amounts in several tariffs.
+        terms: those of the data set: what it counts, if the entry has amounts in several tariffs.
         """
         amounts = dict(entry.amounts)
-        tariff = tariff if tariff in amounts else entry.amounts[0][0]
+        tariff = terms.tariff if terms and terms.tariff in amounts else entry.amounts[0][0]
         sums = amounts[tariff]
         return cls(
             number=number,
@@ -210,7 +210,7 @@ class Charge:
             analyst=entry.analyst or None,
             windows=entry.windows,
             loss=entry.loss,
-            amount=_amount(tariff, sums),
+            amount=_amount(tariff, sums, terms),
             delta=Fraction(sums.delta, UNITS),
             request=entry.request,
             key=entry.key,
@@ -264,12 +264,12 @@ class LedgerEntry:
         )
 
 
-def _amount(tariff: str, sums: Sums) -> Amount:
+def _amount(tariff: str, sums: Sums, terms: Terms | None) -> Amount:
     """Coins or rho where these are known, else epsilon."""
     unit, _, coins = tariff.partition(" of ")
-    coin = coins.partition(",")[0]
     if unit == "coins" and sums.squares is not None:
-        return Amount(Fraction(sums.squares), "coins", Fraction(coin))
+        whole = terms.rule.squares_limit if terms and terms.tariff == tariff else None
+        return Amount(Fraction(sums.squares), "coins", Fraction(coins.partition(",")[0]), whole)
     if unit == "rho" and sums.squares is not None:
         return Amount(Fraction(sums.squares, scale_of(tariff)), "rho")
     return Amount(Fraction(sums.epsilon or 0, UNITS), "epsilon")

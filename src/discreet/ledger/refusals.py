@@ -44,8 +44,8 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
     """
     if operation.analyst and not outcome.analyst:
         return BudgetExceededError(
-            "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
-            "owner for more."
+            "This data set has no room for this question. Ask with a smaller epsilon, or request "
+            "a larger budget."
         )
     scope = Scope(operation.dataset, outcome.analyst, outcome.window)
     terms = read_terms(outcome.terms[0])
@@ -55,8 +55,8 @@ def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
 
 
 def closed_error(scope: Scope) -> BudgetClosedError:
-    """The error for a budget that was closed for good."""
-    told = f"The budget of {scope} was closed for good. Answers that were kept can still be read."
+    """The error for a budget that was closed permanently."""
+    told = f"The budget of {scope} was closed permanently. Kept answers can still be read."
     return BudgetClosedError(told)
 
 

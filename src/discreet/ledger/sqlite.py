@@ -152,7 +152,7 @@ class Place:
         """The error for a file that is not the one that it was: from now on it is refused."""
         self._refused = got
         hint = " Find out who did that, and open a new Ledger."
-        return wrong(self.name, "the file that it was", got, hint)
+        return wrong(self.name, "the same file as at the start", got, hint)
 
 
 class SQLiteStore:

@@ -35,7 +35,7 @@ class Scope(NamedTuple):
 class Balance(NamedTuple):
     """One budget: what was agreed when it was opened, as JSON, and what is spent.
 
-    closed: the reason, where it was closed for good.
+    closed: the reason, where it was closed permanently.
     """
 
     terms: str

@@ -1,3 +1,3 @@
-"""Reports: every person randomises their own value, and only the noise of many together
+"""Reports: every person randomizes their own value, and only the noise of many together
 averages out.
 """

@@ -160,7 +160,7 @@ class Shares:
 
     @classmethod
     def of(cls, own: arb, other: arb) -> Shares:
-        """The numbers from enclosures in which nothing has cancelled yet."""
+        """The numbers from enclosures in which nothing has canceled yet."""
         scale = 1 / (own - other)
         variances = (chance * (1 - chance) * scale * scale for chance in (own, other))
         return cls(*(float(number.mid()) for number in (own, other, scale, *variances)))

@@ -181,7 +181,7 @@ def best_local_mechanism(
     epsilon: the privacy loss of one report.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    That is subset selection with its best size; where this is 1, it is randomised
+    That is subset selection with its best size; where this is 1, it is randomized
     response, which then says the same in a simpler way. RAPPOR is never far behind for
     a small epsilon, and is there for its fixed d bits a report.
 

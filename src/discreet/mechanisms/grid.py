@@ -153,8 +153,8 @@ def read_points(
     if points is None:
         for name, given in (("bounds", bounds), ("step", step)):
             if given is None:
-                hint = "Or give 'points', a list of public points."
-                raise ParameterError(name, "given", None, hint)
+                rule = "given, unless 'points' lists the public points"
+                raise ParameterError(name, rule, None)
         assert bounds is not None
         assert step is not None
         return read_grid(bounds, step, most=most)

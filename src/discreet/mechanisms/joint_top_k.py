@@ -32,7 +32,7 @@ class JointTopK(TopKMechanism):
     by which a member is behind its rank).
 
     Much better than picking one by one with pure epsilon / k each where the scores have
-    gaps, such as counts of a few favourites and a long tail. Scores of any exact type;
+    gaps, such as counts of a few favorites and a long tail. Scores of any exact type;
     the draw is exact.
 
     k: how many candidates, at most 10,000.

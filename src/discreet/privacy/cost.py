@@ -95,11 +95,14 @@ class Amount:
     value: exact.
     unit: "epsilon", "rho" or "coins".
     coin: for coins, the bounded range that one of them pays for.
+    whole: for coins, how many the budget has, where that is known: then the amount prints
+        as a share of the budget.
 
     An amount compares with amounts of the same unit and with plain numbers.
 
-    >>> print(Amount(Fraction(43, 100), "epsilon"), Amount(Fraction(17), "coins", Fraction(1, 40)))
-    0.43 epsilon 17 coins of 0.025
+    >>> coins = Amount(Fraction(17), "coins", Fraction(1, 40), Fraction(340))
+    >>> print(Amount(Fraction(43, 100), "epsilon"), coins, coins.exact, sep=" / ")
+    0.43 epsilon / 5% of the budget / 17 coins of 0.025
     >>> Amount(Fraction(1, 3), "rho"), Amount(Fraction(2), "epsilon") == 2
     (0.333333 rho, True)
     >>> sum([Amount(Fraction(1, 4), "epsilon"), Amount(Fraction(1, 2), "epsilon")])
@@ -109,8 +112,14 @@ class Amount:
     value: Fraction
     unit: MoneyUnit
     coin: Fraction | None = None
+    whole: Fraction | None = None
 
     def __str__(self) -> str:
+        return f"{percent(self.value / self.whole)} of the budget" if self.whole else self.exact
+
+    @property
+    def exact(self) -> str:
+        """The amount in its own unit, for programs and records: coins stay coins."""
         shown = short(self.value)
         if self.coin is None:
             return f"{shown} {self.unit}"
@@ -149,7 +158,7 @@ class Amount:
         if (self.unit, self.coin) != (other.unit, other.coin):
             unit = self.unit if self.coin is None else f"coins of {short(self.coin)}"
             raise ParameterError("other", f"in {unit}", other)
-        return Amount(self.value + sign * other.value, self.unit, self.coin)
+        return Amount(self.value + sign * other.value, self.unit, self.coin, self.whole)
 
     def _comparable(self, other: object) -> Rational | float | None:
         if isinstance(other, Amount):
@@ -166,6 +175,16 @@ class Amount:
         """The amount as plain text values."""
         shown = {"value": str(self.value), "unit": self.unit}
         return shown if self.coin is None else shown | {"coin": str(self.coin)}
+
+
+def percent(share: Fraction) -> str:
+    """Write a share for people. Only all of it is 100%, and only nothing is 0%.
+
+    >>> [percent(Fraction(part, 2000)) for part in (0, 1, 550, 1999, 2000)]
+    ['0%', '0.05%', '27.5%', '99.9%', '100%']
+    """
+    tenths = round(share * 1000) if share >= 1 else min(round(share * 1000), 999)
+    return f"{about(share * 100)}%" if share and not tenths else f"{tenths / 10:g}%"
 
 
 def short(value: Fraction) -> str:

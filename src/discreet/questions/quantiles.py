@@ -103,8 +103,8 @@ class Quantiles(Question):
     points: PointNumbers = parameter(default=None)
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that pure privacy fails. A small delta, such as 1e-6, makes many quantiles "
-        "better.",
+        "The chance that the bound of {epsilon} fails. A small delta, such as 1e-6, makes many "
+        "quantiles more accurate.",
         default=0,
     )
     method: QuantileMethod = parameter(

@@ -348,8 +348,8 @@ class Question(_HowToAsk, ABC):
 
 def left_out(name: str) -> ParameterError:
     """The refusal of a question without a parameter that is no public fact either."""
-    hint = "You can also give it once for all questions, as a public fact of the column."
-    return ParameterTypeError(name, "given, here or as a public fact of the column", None, hint)
+    hint = "Give it here, or once for all questions in the 'public' parameter of Session."
+    return ParameterTypeError(name, "given", None, hint)
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -186,7 +186,7 @@ def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) ->
 
 def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
     if any(each.persons is None for each in totals):
-        hint = "Or use discreet.total or discreet.row_count, which have their own bounds."
+        hint = "You can also use discreet.total or discreet.row_count, which have their own bounds."
         raise ParameterTypeError("sensitivity", "given", None, hint)
     if monotonic:
         raise ParameterError("monotonic", "left out if the scores have their own bounds", True)

@@ -44,29 +44,29 @@ _MOST = 10_000_000
 class TopK(Question):
     """Pick the k values that most people have, in order.
 
-    Without public candidates the domain is unknown: then `delta` is needed, and `limit` or
-    `items_per_person`. Only values that stand clearly above the crowd are named, and the
-    list may be shorter than k.
+    Without public candidates, the possible values are unknown. You then need `delta`, and
+    either `limit` or `items_per_person`. Only values that stand clearly above the crowd are
+    named, and the list may be shorter than k.
     """
 
     column: ColumnName = parameter("The column whose values are compared.", kw_only=False)
     k: WholeNumber = parameter("How many values to pick.")
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that pure privacy fails, such as 1e-6. Without public candidates, it is "
-        "required. With them, it makes the list ({epsilon}, {delta})-private by itself; leave it "
-        "out if the budget has a delta.",
+        "The chance that the bound of {epsilon} fails, such as 1e-6. Required without public "
+        "candidates. With them, it is optional: the list is then ({epsilon}, {delta})-private on "
+        "its own. Leave it out if the budget already has a delta.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
     limit: WholeNumber | None = parameter(
-        "Without public candidates: how many of the most frequent values take part, such as ten "
-        "times {k}.",
+        "Without public candidates: how many of the most frequent values to consider, for "
+        "example ten times the length of the list.",
         default=None,
     )
     items_per_person: WholeNumber | None = parameter(
-        "How many different values of one person count; if a person has more, they are drawn at "
-        "random. A small number makes far better lists, with counts.",
+        "How many different values of one person count. If a person has more, that many are "
+        "drawn at random. A small number can make the list far more accurate.",
         default=None,
     )
     method: TopKMethod = parameter(

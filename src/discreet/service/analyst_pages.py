@@ -72,17 +72,14 @@ def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
     if dataset.window is not None:
         return line | {"every": dataset.window.every}
     account = service.published.account(name, analyst)
-    spent, limit = str(account.spent), str(account.limit)
-    number, _, unit = spent.partition(" ")
-    said = f"{used(account)} per cent of {account.limit} are spent"
+    spent = f"{used(account)}% of your share"
     last = service.ledger.history(name, analyst=analyst, limit=1)
     epsilon = last[0].request.get("asked", {}).get("epsilon", "1/10") if last else "1/10"
     left = service.published.questions_left(account, Fraction(epsilon))
     return line | {
-        "bar": budget_bar(used(account), said),
+        "bar": budget_bar(used(account), f"{spent} is spent"),
         "account": account_shown(account),
-        # the unit is written once if both amounts have the same
-        "spent": f"{number if limit.endswith(f' {unit}') else spent} of {limit}",
+        "spent": spent,
         "data_set": service.published.state(name),
         "left": left,
         "like": f"{float(Fraction(epsilon)):g}{', like your last' if last else ''}",
@@ -284,7 +281,7 @@ def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
         for charge in charges:
             steps.append(total)
             total = max(0.0, total - _in_unit(charge, account))
-        line["figure"] = spending_steps(steps[::-1], float(account.limit), account.limit.unit)
+        line["figure"] = spending_steps(steps[::-1], float(account.limit))
     return line
 
 

@@ -282,7 +282,7 @@ def as_reply(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
         "asked": dict(asked),
         "value": release["value"],
         "loss": release["loss"],
-        "charged": str(charge.amount),
+        "charged": charge.amount.exact,
         "bound": release.get("accuracy"),
         "time": charge.time.isoformat(),
         "release": release,

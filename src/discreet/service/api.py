@@ -72,9 +72,9 @@ def account_shown(account: Account) -> dict[str, Any]:
     return {
         "window": account.window,
         "budget": account.budget.to_dict(),
-        "limit": str(account.limit),
-        "spent": str(account.spent),
-        "left": str(account.remaining),
+        "limit": account.limit.exact,
+        "spent": account.spent.exact,
+        "left": account.remaining.exact,
         "closed": account.closed is not None,
     }
 
@@ -90,7 +90,7 @@ def priced(
     kept = found is not None
     return price, {
         "asked": dict(question.form),
-        "cost": str(cost_in(service.published.accounts(question, analyst)[0], price.cost)),
+        "cost": cost_in(service.published.accounts(question, analyst)[0], price.cost).exact,
         "loss": price.cost.loss.to_dict(),
         "fits": kept or service.published.fits(question, analyst, price),
         "answered": kept,

@@ -130,7 +130,7 @@ class Published:
             raise invalid("/windows", error.rule) from None
 
     def state(self, name: str) -> str:
-        """State of the data set's budget: open, or closed for good. What is left of
+        """State of the data set's budget: open, or closed permanently. What is left of
         it is not shown to analysts: it tells what others have asked.
         """
         return "open" if self.account(name, None).closed is None else "closed"
@@ -271,7 +271,7 @@ class Published:
             return False
         said = _budget_of(name, analyst)
         self.notes.append(
-            f"{said} was closed for good in the ledger, which overrides the manifest."
+            f"{said} was closed permanently in the ledger, which overrides the manifest."
         )
         return True
 

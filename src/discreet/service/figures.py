@@ -80,8 +80,8 @@ def accuracy_curve(points: Sequence[tuple[float, float]], k: int, chosen: int) -
     )
 
 
-def spending_steps(spent: Sequence[float], limit: float, unit: str) -> Markup:
-    """The sum that is spent after each question, as steps below the limit."""
+def spending_steps(spent: Sequence[float], limit: float) -> Markup:
+    """The sum that is spent after each question, as steps below the limit, which is the share."""
     height, left, bottom = 200, 10, 170
     wide = (_WIDTH - left - 20) / max(len(spent), 1)
     path, x, y = [f"M {left} {bottom}"], float(left), float(bottom)
@@ -92,7 +92,7 @@ def spending_steps(spent: Sequence[float], limit: float, unit: str) -> Markup:
         path.append(f"H {x:.1f}")
     parts = [
         Markup('<line class="limit" x1="{}" y1="30" x2="{}" y2="30"/>').format(left, _WIDTH - 10),
-        Markup('<text class="tick" x="{}" y="22">limit {:.4g} {}</text>').format(left, limit, unit),
+        Markup('<text class="tick" x="{}" y="22">your share</text>').format(left),
         Markup('<line class="axis" x1="{0}" y1="{1}" x2="{2}" y2="{1}"/>').format(
             left, bottom, _WIDTH - 10
         ),

@@ -105,7 +105,7 @@ RUNNING = Problem(
 BUDGET_CLOSED = Problem(
     403,
     "budget-closed",
-    "This budget was closed for good. Answers that were kept can still be read.",
+    "This budget was closed permanently. Kept answers can still be read.",
 )
 KEY_REUSED = Problem(
     422, "key-reused", "This Idempotency-Key was used for another question. Use a new one."

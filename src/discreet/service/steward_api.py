@@ -100,9 +100,9 @@ def all_accounts(service: Service) -> list[dict[str, Any]]:
             "analyst": account.analyst,
             "window": account.window,
             "budget": repr(account.budget),
-            "limit": str(account.limit),
-            "spent": str(account.spent),
-            "left": str(account.remaining),
+            "limit": account.limit.exact,
+            "spent": account.spent.exact,
+            "left": account.remaining.exact,
             "used": used(account),
             "closed": bool(account.closed),
         }
@@ -267,7 +267,7 @@ def charge_shown(charge: Any) -> dict[str, Any]:
         "dataset": charge.dataset,
         "analyst": charge.analyst,
         "windows": list(charge.windows),
-        "amount": str(charge.amount),
+        "amount": charge.amount.exact,
         "asked": dict(charge.request.get("asked", {})),
         "settled": charge.settled,
     }

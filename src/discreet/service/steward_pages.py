@@ -32,8 +32,7 @@ async def _show(visit: Visit, problem: Problem | None, **more: Any) -> Response:
 def _look(service: Service) -> dict[str, Any]:
     accounts = steward_api.all_accounts(service)
     for account in accounts:
-        said = f"{account['used']} per cent of {account['limit']} are spent"
-        account["bar"] = budget_bar(account["used"], said)
+        account["bar"] = budget_bar(account["used"], f"{account['used']}% of it is spent")
     return {
         "accounts": accounts,
         "wishes": service.store.wishes(),

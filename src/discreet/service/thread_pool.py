@@ -120,6 +120,6 @@ class _Return:
         self._woken = False
         while self._ended:
             ended = self._ended.popleft().ended
-            # the waiting task may have been cancelled
+            # the waiting task may have been canceled
             if not ended.done():
                 ended.set_result(None)

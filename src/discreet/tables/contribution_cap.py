@@ -88,7 +88,7 @@ def _count(value: int, name: str) -> int:
     return int(value)
 
 
-_SEVERAL = "Or limit the rows of each person that count: rows_per_person=3."
+_SEVERAL = "You can also limit the rows of each person that count: rows_per_person=3."
 
 
 def read_rule(rule: PersonRule | None, unit: Unit) -> PersonRule | None:

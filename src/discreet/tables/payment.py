@@ -107,7 +107,7 @@ class SessionBudget(PrivacyFilter):
 
     def __init__(self, budget: Loss | None, delta_for_losses: Number | None) -> None:
         if budget is None or type(budget) not in (PureDP, ZCDP, ApproxDP):
-            hint = "Or give a ledger and the name of a budget in it." if budget is None else ""
+            hint = "You can also give a ledger and the name of a budget." if budget is None else ""
             raise ParameterTypeError("budget", "PureDP, ZCDP or ApproxDP", budget, hint)
         super().__init__(budget, delta_for_losses=delta_for_losses)
 

@@ -439,10 +439,9 @@ class TestCoins:
     def test_amounts_have_a_unit(self):
         within = PrivacyFilter(ApproxDP(1, 1e-6))
         within.admit(BoundedRange(0.1))
-        assert (str(within.spent()), str(within.remaining())) == (
-            "100 coins of 0.01",
-            "2029 coins of 0.01",
-        )
+        amounts = within.spent(), within.remaining()
+        assert [str(each) for each in amounts] == ["4.7% of the budget", "95.3% of the budget"]
+        assert [each.exact for each in amounts] == ["100 coins of 0.01", "2029 coins of 0.01"]
         within.admit(PureDP(0.8))
         # one question took more than all coins, and a tenth is left of the plain sum
         assert str(within.remaining()) == "0.1 epsilon"
@@ -452,7 +451,7 @@ class TestCoins:
         whole, parts = PrivacyFilter(ApproxDP(1, 1e-6)), PrivacyFilter(ApproxDP(1, 1e-6))
         whole.admit(PureDP(0.3))
         parts.admit(Cost(PureDP(0.3), {BoundedRange(0.1): 3}))
-        assert str(parts.spent()) == "300 coins of 0.01"
+        assert parts.spent().exact == "300 coins of 0.01"
         assert parts.questions_left(epsilon=0.1) > whole.questions_left(epsilon=0.1)
 
     @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_list_that_does_not_fit_charges_nothing(shell, tmp_path):
     (tmp_path / "questions.json").write_text(json.dumps([*QUESTIONS, more]))
     outcome = shell(*ASK, *PAID, "--yes")
     assert outcome.code == 2
-    assert "cost 2.5 epsilon together" in outcome.err
+    assert "together cost 2.5 epsilon" in outcome.err
     assert outcome.err.count("\n") == 1
     assert spent() == 0
 

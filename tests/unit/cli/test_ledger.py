@@ -86,7 +86,7 @@ class TestInit:
 class TestBudgets:
     def test_opening_shows_the_budget(self, shell):
         shown = words(shell(*OPEN, "--epsilon", "1", "--delta", "1e-6"))
-        assert "survey ε 1, δ 1e-06 0 coins 2129 coins" in shown
+        assert "survey ε 1, δ 1e-06 0% 100%" in shown
 
     def test_opening_again_changes_nothing(self, opened):
         spend()
@@ -130,7 +130,7 @@ class TestBudgets:
         (account,) = parsed(opened("ledger", "show", URL, "--json"))
         assert account["spent"] == {"value": "1/4", "unit": "epsilon"}
         assert account["remaining"] == {"value": "3/4", "unit": "epsilon"}
-        assert account["room"] == "about 3 more questions of epsilon 0.2, or one of 0.75"
+        assert account["room"] == "one more question of epsilon 0.75, or about 3 of epsilon 0.2"
         assert account["closed"] is None
         assert account["budget"] == {"kind": "pure-dp", "epsilon": "1"}
 
@@ -374,8 +374,8 @@ class TestClosing:
         close = ("ledger", "close", URL, "--dataset", "survey")
         opened(*close).refused("--reason")
         assert "survey ε 1 0.25 ε closed" in words(opened(*close, "--reason", "over"))
-        opened("mode", *READS, *FROM_LEDGER).refused("was closed for good. Answers that were kept")
-        opened(*close, "--reason", "again").refused("closed for good")
+        opened("mode", *READS, *FROM_LEDGER).refused("was closed permanently. Kept answers")
+        opened(*close, "--reason", "again").refused("closed permanently")
         assert "Ada" in words(opened("ledger", "answers", URL, "--dataset", "survey"))
 
     def test_a_share_is_revoked(self, opened):
@@ -754,7 +754,7 @@ class TestAnchorFile:
         assert shell(*OPEN, "--epsilon", "1", "--delta", "0").code == 0
         assert (tmp_path / "elsewhere.anchor").exists()
         (tmp_path / "elsewhere.anchor").unlink()
-        shell("mode", *READS, *FROM_LEDGER).refused("must hold a later point")
+        shell("mode", *READS, *FROM_LEDGER).refused("should hold the number and hash")
 
     def test_without_a_ledger_it_is_refused(self, shell):
         shell("mode", *READS, *self.ANCHORED).refused(

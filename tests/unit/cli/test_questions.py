@@ -310,7 +310,7 @@ class TestShown:
         outcome = ask(*LIST[:-4], "-k", "3", "--epsilon", "1", *UNKNOWN)
         assert "1 Ada 2 Bob ⊥ nothing more stands out" in words(outcome)
         assert "protects each `student`, with all of their rows" in words(outcome)
-        assert "not known in advance; the 30 most frequent take part" in words(outcome)
+        assert "not known in advance; the 30 most frequent are considered" in words(outcome)
         assert "Cy" not in outcome.out
 
     def test_a_list_of_few_items_of_each_person(self, ask, tmp_path):

@@ -191,7 +191,7 @@ class TestAnchorFiles:
             "must contain its anchor", "It was cut, or replaced by an older copy."
         )
         (tmp_path / ANCHOR).unlink()
-        shell(*command, *options).refused("must hold a later point")
+        shell(*command, *options).refused("should hold the number and hash")
         assert len(started) == 2
 
     def test_a_ledger_with_an_anchor_file_is_not_served_without_it(

@@ -294,7 +294,7 @@ class TestUnknownDomain:
         assert "newt" not in outcome.out
         words = " ".join(outcome.out.replace("│", "").split())
         assert (
-            "limited-domain candidates not known in advance; the 30 most frequent take part"
+            "limited-domain candidates not known in advance; the 30 most frequent are considered"
             in words
         )
 

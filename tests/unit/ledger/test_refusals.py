@@ -71,17 +71,17 @@ def test_whose_budget_it_is_and_what_still_fits(asker, owner):
     assert isinstance(error, BudgetExceededError)
     whose = "'survey' for 'ada' in 'may'" if owner else "'survey' in 'may'"
     assert str(error) == (
-        f"This question costs epsilon 0.1, but the budget of {whose} has room for only about 7 "
-        "more questions of epsilon 0.02, or one of 0.052. Ask with epsilon=0.052 or less."
+        f"This question costs epsilon 0.1, but the budget of {whose} has room for only one "
+        "more question of epsilon 0.052, or about 7 of epsilon 0.02: many small questions together "
+        "cost less than their sum. Ask with epsilon=0.052 or less."
     )
 
 
 @pytest.mark.parametrize("spent", [NEARLY, Sums(None, None, 0), Sums(2 * UNITS, 2100, 10**9)])
 def test_an_analyst_is_not_told_what_others_have_spent(spent):
     assert str(exceeded("ada", "", spent)) == (
-        "This data set has no room for this question. Ask with a smaller epsilon, or ask its "
-        "owner for "
-        "more."
+        "This data set has no room for this question. Ask with a smaller epsilon, or "
+        "request a larger budget."
     )
 
 

@@ -16,6 +16,7 @@ HALF = Fraction(1, 2)
         (Amount(Fraction("0.43"), "epsilon"), "0.43 epsilon"),
         (Amount(Fraction(17), "coins", Fraction(1, 40)), "17 coins of 0.025"),
         (Amount(Fraction(1), "coins", Fraction(1, 100)), "1 coin of 0.01"),
+        (Amount(Fraction(1), "coins", Fraction(1, 100), Fraction(8)), "12.5% of the budget"),
         (Amount(Fraction(1, 3), "rho"), "0.333333 rho"),
         (Amount(Fraction(0), "rho"), "0 rho"),
     ],

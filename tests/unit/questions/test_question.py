@@ -136,7 +136,7 @@ class TestPublicFacts:
         assert session.mode("pet", epsilon=64, candidates=["dog"]).value == "dog"
 
     def test_without_any_it_is_refused(self):
-        with pytest.raises(ParameterError, match="given, here or as a public fact of the column"):
+        with pytest.raises(ParameterError, match="or once for all questions in the 'public'"):
             self.session(split=";").mode("pet", epsilon=1)
 
     @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def _run(
     typed = replace(Typed.of(_COMMAND, {}, {}, **TABLE_NAMES), owners=owners)
     budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _COMMAND)
     if not (yes or table.dry_run or _is_interactive()):
-        hint = "Or say --dry-run to see the price alone."
+        hint = "To see only the price, use --dry-run."
         raise ParameterError("--yes", "given without a terminal", Nothing(), hint, owner=_COMMAND)
     with table.session(asked, typed, budget, quiet=not yes) as (session, _):
         for question, owner in zip(asked, owners, strict=True):
@@ -83,8 +83,8 @@ def _run(
             return
         if not price.fits:
             raise BudgetExceededError(
-                f"All of these questions cost {price.amount} together, and the budget has "
-                f"{session.remaining()} left. Nothing was charged. Ask fewer of them, or with "
+                f"All of these questions together cost {price.amount}, but only "
+                f"{session.remaining()} is left. Nothing was charged. Ask fewer of them, or with "
                 "smaller epsilons."
             )
         if not yes and not typer.confirm(f"Ask them, and charge {price.amount}?", err=True):

@@ -305,13 +305,16 @@ def history(
         console.print(history_table(charges))
         _say_more(console, charges, page["limit"])
     if plot is not None:
-        unit, limit_ = account.limit.unit, account.limit.value
+        unit, whole = account.limit.unit, account.limit.whole
+        # people read coins as a share of the budget
+        each, shown = (1, str(unit)) if whole is None else (whole / 100, "% of the budget")
         spent = [
-            (charge.time, charge.amount.value, charge.settled)
+            (charge.time, charge.amount.value / each, charge.settled)
             for charge in everything
             if charge.amount.unit == unit
         ]
-        picture = spending(spent, limit=limit_, unit=unit, title=f"Spent of {dataset}")
+        limit_ = account.limit.value / each
+        picture = spending(spent, limit=limit_, unit=shown, title=f"Spent of {dataset}")
         write_picture(plot, picture, command, quiet=as_json)
 
 
@@ -360,7 +363,7 @@ def close(
     anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Close the budget of a data set for good. Answers that were kept can still be read."""
+    """Close the budget of a data set for good. Kept answers can still be read."""
     with _opened(address, "close", anchor_file) as book:
         book.close_budget(dataset, reason=reason)
         _show([book.account(dataset)], book, as_json)
@@ -442,7 +445,7 @@ def questions_left(
     anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how many more questions of one epsilon fit what is left.
+    """Show how many more questions of a given epsilon the rest of the budget allows.
 
     \b
     Example:

@@ -54,7 +54,7 @@ def serve(
         typer.Option(
             metavar="ADDRESS",
             envvar="DISCREET_LEDGER",
-            help="The ledger: a path, or postgresql+psycopg://…",
+            help="The ledger: a file path, or a URL postgresql+psycopg://…",
         ),
     ] = "discreet.db",
     keys: Annotated[
@@ -62,7 +62,8 @@ def serve(
         typer.Option(
             metavar="ADDRESS",
             envvar="DISCREET_KEYS",
-            help="Keys and requests for more budget: a path, or postgresql+psycopg://…",
+            help="Where to keep keys and requests for more budget: a file path, or a URL "
+            "postgresql+psycopg://…",
         ),
     ] = "discreet-keys.db",
     anchor_file: AnchorFileOption = None,
