@@ -16,19 +16,26 @@ from discreet.literals import (
     QuantileMethod,
     TopKMethod,
 )
+from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import make_counted
 from discreet.mechanisms.grid import read_cells, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.mechanisms.unknown_domain import positive_delta
+from discreet.privacy.parameters import ScoreRange, read_epsilon
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
+
 # Checking parameters takes longer than selecting among a hundred candidates, and they are
 # usually the same as last time. `typed` keeps True, 1 and 1.0 apart.
-_remembered = lru_cache(maxsize=128, typed=True)(make_mechanism)
+def _make(mechanism: MechanismName, **stated: Any) -> SelectionMechanism:
+    return mechanism_class(mechanism)(**stated)
+
+
+_remembered = lru_cache(maxsize=128, typed=True)(_make)
 
 
 def _make_list(**stated: Any) -> CountList:
@@ -94,6 +101,7 @@ def select(
     Fraction(2, 1)
     """
     stated: dict[str, Any] = {
+        "epsilon": epsilon,
         "sensitivity": sensitivity,
         "monotonic": monotonic,
         "score_range": score_range,
@@ -105,12 +113,15 @@ def select(
             for name, value in (("with_gap", with_gap or None), ("gap_step", gap_step)):
                 if value is not None:
                     raise ParameterError(name, "left out if you ask for counts", value)
-            return make_counted(mechanism, epsilon, **stated).release(scores, bits=bits)
+            exact = read_epsilon(epsilon, acknowledge)
+            # as the caller said it: docs/proofs/histograms.md#what-the-code-states
+            span = ScoreRange(sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+            return make_counted(mechanism, exact, span, objective).release(scores, bits=bits)
         try:
-            made = _remembered(mechanism, epsilon, **stated)
+            made = _remembered(mechanism, **stated)
         except TypeError:
             # something that cannot be a dictionary key: say what is wrong with it
-            made = make_mechanism(mechanism, epsilon, **stated)
+            made = _make(mechanism, **stated)
         return made._release(scores, with_gap, gap_step, bits)
     except InputError as error:
         # as `public_function` does it, but here, where a call takes microseconds
@@ -291,10 +302,9 @@ def quantile(
     share, grid = read_share(q), read_points(bounds, step, points, most=MOST_POINTS)
     made = OneQuantile(
         q=share,
-        epsilon=epsilon,
+        epsilon=read_epsilon(epsilon, acknowledge),
         neighbours=neighbours,
         mechanism=mechanism,
-        acknowledge=acknowledge,
     )
     chance = read_bits(bits)
     return made.release(read_cells(values, grid), grid, chance)
@@ -351,12 +361,11 @@ def quantiles(
     grid = read_points(bounds, step, points, most=MOST_POINTS)
     made = ManyQuantiles(
         q=read_shares(q),
-        epsilon=epsilon,
+        epsilon=read_epsilon(epsilon, acknowledge),
         delta=delta,
         neighbours=neighbours,
         method=method,
         grid_size=grid.size,
-        acknowledge=acknowledge,
     )
     chance = read_bits(bits)
     return made.release(read_cells(values, grid), grid, chance)

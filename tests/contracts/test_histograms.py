@@ -31,6 +31,7 @@ from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian_profile import gaussian_rho, profile
 from discreet.mechanisms.prices import Price
 from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import Epsilon, ScoreRange
 from discreet.randomness import bulk_draws
 from discreet.randomness.bulk_draws import draw_gaussians, draw_geometrics, draw_laplaces
 from discreet.randomness.chance import Chance
@@ -559,7 +560,9 @@ class TestChoice:
 
     @pytest.mark.parametrize(("monotonic", "span"), [(True, 3), (False, 6)])
     def test_a_pick_with_its_count_has_half_for_each(self, monotonic, span):
-        made = make_counted("exponential", 1, sensitivity=3, monotonic=monotonic)
+        made = make_counted(
+            "exponential", Epsilon(1), ScoreRange(sensitivity=3, monotonic=monotonic)
+        )
         half = Fraction(1, 2)
         assert Fraction(str(made.one_picked.rate)) == half / span
         assert (made.noise.epsilon, made.noise.sensitivity) == (half, 3)

@@ -21,7 +21,7 @@ from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
-from discreet.privacy.parameters import read_epsilon
+from discreet.privacy.parameters import Epsilon, ScoreRange
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import NoisyCounts, Release
 
@@ -146,46 +146,24 @@ class CountedSelection:
 
 
 def make_counted(
-    mechanism: MechanismName,
-    epsilon: Number,
-    *,
-    sensitivity: Number | None,
-    monotonic: bool,
-    score_range: Number | None = None,
-    objective: Objective = "max",
-    acknowledge: str | None = None,
+    mechanism: MechanismName, epsilon: Epsilon, span: ScoreRange, objective: Objective = "max"
 ) -> CountedSelection:
     """One pick with half of epsilon, and its score with the other half."""
-    half = read_epsilon(epsilon, acknowledge) / 2
+    half = epsilon.part(Fraction(1, 2))
     # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
-    noise = counting_noise(half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge)
-    picked = make_mechanism(
-        mechanism,
-        half,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
-    return CountedSelection(picked=picked, noise=noise)
+    noise = counting_noise(half, span, moved=1)
+    return CountedSelection(picked=make_mechanism(mechanism, half, span, objective), noise=noise)
 
 
-def counting_noise(
-    epsilon: Fraction,
-    *,
-    sensitivity: Number | None,
-    moved: int,
-    acknowledge: str | None,
-) -> DiscreteLaplace:
+def counting_noise(epsilon: Epsilon, span: ScoreRange, *, moved: int) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
-    if sensitivity is None:
+    if span.sensitivity is None:
         rule = "given if you ask for counts"
         hint = "How far one person can move one score, at most."
         raise ParameterTypeError("sensitivity", rule, None, hint)
-    exact = whole_sensitivity(sensitivity, "sensitivity")
+    exact = whole_sensitivity(span.sensitivity, "sensitivity")
     # docs/proofs/histograms.md#counts-of-what-was-picked
-    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)
+    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact)
 
 
 def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:

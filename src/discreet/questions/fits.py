@@ -25,6 +25,7 @@ from discreet.mechanisms.deepest_point import DeepestPoint
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import Slot
 from discreet.questions.kinds import (
     Amount,
     AmountOrNone,
@@ -37,7 +38,6 @@ from discreet.questions.kinds import (
     Pairs,
     PerColumn,
     RowCondition,
-    Slot,
     TwoLabels,
     WholeNumber,
 )
