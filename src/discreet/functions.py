@@ -18,13 +18,13 @@ from discreet.literals import (
 )
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
-from discreet.mechanisms.counted_selection import make_counted
+from discreet.mechanisms.counted_selection import make_counted, require_sensitivity
 from discreet.mechanisms.grid import read_cells, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.selection import mechanism_class
 from discreet.mechanisms.unknown_domain import positive_delta
-from discreet.privacy.parameters import ScoreRange, read_epsilon
+from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
@@ -113,15 +113,14 @@ def select(
             for name, value in (("with_gap", with_gap or None), ("gap_step", gap_step)):
                 if value is not None:
                     raise ParameterError(name, "left out if you ask for counts", value)
-            exact = read_epsilon(epsilon, acknowledge)
-            # as the caller said it: docs/proofs/histograms.md#what-the-code-states
-            span = ScoreRange(sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-            return make_counted(mechanism, exact, span, objective).release(scores, bits=bits)
+            require_sensitivity(sensitivity)
         try:
             made = _remembered(mechanism, **stated)
         except TypeError:
             # something that cannot be a dictionary key: say what is wrong with it
             made = _make(mechanism, **stated)
+        if with_counts:
+            return make_counted(made).release(scores, bits=bits)
         return made._release(scores, with_gap, gap_step, bits)
     except InputError as error:
         # as `public_function` does it, but here, where a call takes microseconds

@@ -40,16 +40,9 @@ def make_noise(
     rho = gaussian_rho(epsilon, delta, moved=moved) if delta else None
     if not rho:
         return laplace
-    gaussian = noise_of_rho(rho, moved=moved)
+    # a large rho is that of a large epsilon, which was acknowledged
+    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=NOT_PRIVATE)
     return gaussian if gaussian.deviation < laplace.deviation else laplace
-
-
-def noise_of_rho(rho: Fraction, *, moved: int) -> DiscreteGaussian:
-    """Gaussian noise for counts of which a person moves this many, each by 1, with a rho that
-    an epsilon amounts to. A large one was acknowledged with the epsilon.
-    """
-    # docs/proofs/histograms.md#privacy
-    return DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=NOT_PRIVATE)
 
 
 def state_counts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +12,11 @@ import numpy as np
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterTypeError, ScoresError
 from discreet.exact.rationals import Number, whole_sensitivity
-from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_noise import CountNoise, added_noise, noisy_counts, state_counts
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
-from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import Epsilon, ScoreRange
@@ -145,25 +143,28 @@ class CountedSelection:
         return candidates.size
 
 
-def make_counted(
-    mechanism: MechanismName, epsilon: Epsilon, span: ScoreRange, objective: Objective = "max"
-) -> CountedSelection:
-    """One pick with half of epsilon, and its score with the other half."""
-    half = epsilon.part(Fraction(1, 2))
+def make_counted(made: SelectionMechanism) -> CountedSelection:
+    """A pick with half of the epsilon of this one, and its score with the other half."""
+    half = made.epsilon.part(Fraction(1, 2))
     # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
-    noise = counting_noise(half, span, moved=1)
-    return CountedSelection(picked=make_mechanism(mechanism, half, span, objective), noise=noise)
+    noise = counting_noise(half, made._range, moved=1)
+    return CountedSelection(picked=replace(made, epsilon=half), noise=noise)
 
 
 def counting_noise(epsilon: Epsilon, span: ScoreRange, *, moved: int) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
-    if span.sensitivity is None:
+    exact = whole_sensitivity(require_sensitivity(span.sensitivity), "sensitivity")
+    # docs/proofs/histograms.md#counts-of-what-was-picked
+    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact)
+
+
+def require_sensitivity(sensitivity: Number | None) -> Number:
+    """Return the sensitivity, which noise for counts needs, if it was given."""
+    if sensitivity is None:
         rule = "given if you ask for counts"
         hint = "How far one person can move one score, at most."
         raise ParameterTypeError("sensitivity", rule, None, hint)
-    exact = whole_sensitivity(span.sensitivity, "sensitivity")
-    # docs/proofs/histograms.md#counts-of-what-was-picked
-    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact)
+    return sensitivity
 
 
 def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:

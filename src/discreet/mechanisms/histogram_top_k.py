@@ -25,7 +25,6 @@ from discreet.mechanisms.count_noise import (
     OwnNoise,
     added_noise,
     make_noise,
-    noise_of_rho,
     state_counts,
 )
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -37,6 +36,7 @@ from discreet.mechanisms.unknown_domain import positive_delta, read_counts
 from discreet.mechanisms.whole_noise import smallest_bound
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import (
+    NOT_PRIVATE,
     Epsilon,
     Slot,
     given,
@@ -433,7 +433,10 @@ class UnknownDomainHistogram(NoisyUnknownList):
             rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)
             if rho is None:
                 continue
-            noise = noise_of_rho(rho, moved=self.items_per_person)
+            # a large rho is that of a large epsilon, which was acknowledged
+            noise = DiscreteGaussian(
+                rho=rho, squared_sensitivity=self.items_per_person, acknowledge=NOT_PRIVATE
+            )
             # docs/proofs/gaussian-profile.md#thresholds
             found = threshold(self.epsilon, self.delta, noise.variance, moved=self.items_per_person)
             if found is not None:

@@ -210,8 +210,13 @@ class WithRange(WithEpsilon):
         span = ScoreRange(
             sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range
         )
-        set_frozen(self, sensitivity=span.sensitivity, monotonic=span.monotonic)
-        set_frozen(self, score_range=span.score_range, _range=span)
+        set_frozen(
+            self,
+            sensitivity=span.sensitivity,
+            monotonic=span.monotonic,
+            score_range=span.score_range,
+            _range=span,
+        )
 
 
 @public_class

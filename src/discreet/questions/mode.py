@@ -17,7 +17,7 @@ from discreet.mechanisms.counted_selection import CountedSelection, make_counted
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.selection import draw_grouped, make_mechanism, require_grouped
 from discreet.privacy.cost import Cost
-from discreet.privacy.parameters import ScoreRange, Unit, read_epsilon
+from discreet.privacy.parameters import ScoreRange, Unit
 from discreet.questions.kinds import (
     CandidatesOrTable,
     ColumnName,
@@ -130,7 +130,7 @@ class Mode(Question):
         if self.mechanism is not None:
             # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
             span = ScoreRange(sensitivity=1, monotonic=True)
-            return make_counted(self.mechanism, read_epsilon(self.epsilon), span)
+            return make_counted(make_mechanism(self.mechanism, self.epsilon, span))
         half = price.part(Fraction(1, 2))
         # docs/proofs/histograms.md#counts-of-what-was-picked
         noise = half.noise_for_counts(1, items_per_person=1)
