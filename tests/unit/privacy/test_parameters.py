@@ -8,7 +8,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
-from discreet.privacy.parameters import ScoreRange
+from discreet.privacy.parameters import ScoreRange, read_epsilon
 
 
 @loop_over(
@@ -80,3 +80,35 @@ def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
         for words in (one, other)
     ]
     assert distributions[0] == distributions[1]
+
+
+def test_a_part_of_an_epsilon_was_acknowledged_with_it():
+    half = read_epsilon(200, discreet.NOT_PRIVATE).part(Fraction(1, 2))
+    assert discreet.mechanisms.PermuteAndFlip(epsilon=half, sensitivity=1).epsilon == 100
+    with pytest.raises(discreet.ParameterError, match=r"at most 64\. Got 100"):
+        discreet.mechanisms.PermuteAndFlip(epsilon=Fraction(half), sensitivity=1)
+    told = {"epsilon": 200, "sensitivity": 1, "acknowledge": discreet.NOT_PRIVATE}
+    scores = {"a": 900, "b": 1, "c": 2}
+    assert discreet.select(scores, **told, with_counts=True).loss == discreet.PureDP(200)
+    for method in ("peel", "histogram"):
+        made = discreet.top_k(
+            scores, k=2, **told, items_per_person=2, method=method, with_counts=True
+        )
+        assert made.loss.epsilon == 200
+
+
+def test_an_epsilon_shows_as_the_number_that_it_is():
+    assert repr(read_epsilon(Fraction(1, 3))) == "Fraction(1, 3)"
+
+
+@pytest.mark.parametrize(
+    "said", [{"sensitivity": 2}, {"sensitivity": 2, "monotonic": True}, {"score_range": 2}], ids=str
+)
+def test_a_range_that_was_read_says_what_its_caller_said(said):
+    span = ScoreRange(**said)
+    made = discreet.mechanisms.PermuteAndFlip(epsilon=1, score_range=span)
+    stated = discreet.mechanisms.PermuteAndFlip(epsilon=1, **said)
+    assert (made, repr(made)) == (stated, repr(stated))
+    assert made.rate == stated.rate
+    with pytest.raises(discreet.ParameterError, match=r"'score_range' parameter .* given alone"):
+        discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, score_range=span)
