@@ -158,13 +158,13 @@ def counting_noise(epsilon: Epsilon, span: ScoreRange, *, moved: int) -> Discret
     return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact)
 
 
-def require_sensitivity(sensitivity: Number | None) -> Number:
+def require_sensitivity(stated: Number | None) -> Number:
     """Return the sensitivity, which noise for counts needs, if it was given."""
-    if sensitivity is None:
+    if stated is None:
         rule = "given if you ask for counts"
         hint = "How far one person can move one score, at most."
         raise ParameterTypeError("sensitivity", rule, None, hint)
-    return sensitivity
+    return stated
 
 
 def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:
