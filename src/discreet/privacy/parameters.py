@@ -10,6 +10,7 @@ one sign.
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import Any, Generic, TypeVar, dataclass_transform
@@ -58,7 +59,13 @@ def parameterized(declared: Declared) -> Declared:
     """
     make: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)
     made: Declared = make(declared)
+    shown = vars(made)["__init__"].__annotations__
+    # help shows the types that are given
+    shown |= {name: _SLOT.sub(r"\1", kind) for name, kind in shown.items() if name != "return"}
     return made
+
+
+_SLOT = re.compile(r"Slot\[(.*), .*\]")
 
 
 class Epsilon(Fraction):
