@@ -24,7 +24,6 @@ from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.selection import mechanism_class
 from discreet.mechanisms.unknown_domain import positive_delta
-from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
@@ -301,9 +300,10 @@ def quantile(
     share, grid = read_share(q), read_points(bounds, step, points, most=MOST_POINTS)
     made = OneQuantile(
         q=share,
-        epsilon=read_epsilon(epsilon, acknowledge),
+        epsilon=epsilon,
         neighbours=neighbours,
         mechanism=mechanism,
+        acknowledge=acknowledge,
     )
     chance = read_bits(bits)
     return made.release(read_cells(values, grid), grid, chance)
@@ -360,11 +360,12 @@ def quantiles(
     grid = read_points(bounds, step, points, most=MOST_POINTS)
     made = ManyQuantiles(
         q=read_shares(q),
-        epsilon=read_epsilon(epsilon, acknowledge),
+        epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
         method=method,
         grid_size=grid.size,
+        acknowledge=acknowledge,
     )
     chance = read_bits(bits)
     return made.release(read_cells(values, grid), grid, chance)

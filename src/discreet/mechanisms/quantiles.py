@@ -33,14 +33,7 @@ from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.prices import Price
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.parameters import (
-    Epsilon,
-    Slot,
-    given,
-    parameterized,
-    read_delta,
-    read_epsilon,
-)
+from discreet.privacy.parameters import Slot, WithEpsilon, given, parameterized, read_delta
 from discreet.randomness.chance import Chance
 from discreet.randomness.whole_numbers import draw_binomial
 from discreet.release import Release
@@ -132,11 +125,10 @@ def _off_rank(error: RankError, statement: Statement, failure_probability: Fract
 
 
 @parameterized
-class OneQuantile:
+class OneQuantile(WithEpsilon):
     """One quantile: see `discreet.quantile`."""
 
     q: Fraction
-    epsilon: Slot[Number, Epsilon] = given()
     neighbours: Neighbours = "add-remove"
     mechanism: PickName = "permute-and-flip"
     rows: int = 1
@@ -145,7 +137,7 @@ class OneQuantile:
     """
 
     def __post_init__(self) -> None:
-        set_frozen(self, epsilon=read_epsilon(self.epsilon))
+        WithEpsilon.__post_init__(self)
         choice(self.neighbours, NEIGHBOURS, "neighbours")
         choice(self.mechanism, PICK_NAMES, "mechanism")
 
@@ -188,11 +180,10 @@ class OneQuantile:
 
 
 @parameterized
-class ManyQuantiles:
+class ManyQuantiles(WithEpsilon):
     """Many quantiles: see `discreet.quantiles`."""
 
     q: tuple[Fraction, ...]
-    epsilon: Slot[Number, Epsilon] = given()
     delta: Slot[Number, Fraction] = given(default=0)
     neighbours: Neighbours = "add-remove"
     method: QuantileMethod = "auto"
@@ -213,7 +204,8 @@ class ManyQuantiles:
         if self.method != "auto" or self.delta:
             set_frozen(self, price=None)
         choice(self.mechanism, PICK_NAMES, "mechanism")
-        set_frozen(self, epsilon=read_epsilon(self.epsilon), delta=read_delta(self.delta))
+        WithEpsilon.__post_init__(self)
+        set_frozen(self, delta=read_delta(self.delta))
         choice(self.neighbours, NEIGHBOURS, "neighbours")
         choice(self.method, QUANTILE_METHODS, "method")
         if self.method == "joint":
