@@ -28,12 +28,12 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
 
-# Checking parameters takes longer than selecting among a hundred candidates, and they are
-# usually the same as last time. `typed` keeps True, 1 and 1.0 apart.
 def _make(mechanism: MechanismName, **stated: Any) -> SelectionMechanism:
     return mechanism_class(mechanism)(**stated)
 
 
+# Checking parameters takes longer than selecting among a hundred candidates, and they are
+# usually the same as last time. `typed` keeps True, 1 and 1.0 apart.
 _remembered = lru_cache(maxsize=128, typed=True)(_make)
 
 
