@@ -39,7 +39,7 @@ from discreet.mechanisms.grid import Cells, read_cells, read_points
 from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.privacy.loss import BoundedRange
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits
@@ -428,7 +428,7 @@ def winners_cells(quick: bool) -> Iterator[Cell]:
 
 
 def _error_of_winner(way: str, epsilon: Fraction, counts: Array) -> Draw:
-    made = make_mechanism(way, epsilon, sensitivity=1, monotonic=True)  # type: ignore[arg-type]
+    made = mechanism_class(way)(epsilon=epsilon, sensitivity=1, monotonic=True)  # type: ignore[arg-type]
     return by_law(made.probabilities(counts.tolist()), (counts.max() - counts).astype(float))
 
 
@@ -545,12 +545,7 @@ def prices_cells(quick: bool) -> Iterator[Cell]:
 
 
 def _error_of_price(way: str, epsilon: Fraction, earned: Array, highest: int) -> Draw:
-    made = make_mechanism(
-        way,  # type: ignore[arg-type]
-        epsilon,
-        sensitivity=highest,
-        monotonic=True,
-    )
+    made = mechanism_class(way)(epsilon=epsilon, sensitivity=highest, monotonic=True)
     return by_law(made.probabilities(earned.tolist()), (earned.max() - earned) / highest)
 
 

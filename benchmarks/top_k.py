@@ -28,7 +28,7 @@ from top_k_plot import draw
 
 import discreet
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.count_lists import make_top_k
+from discreet.mechanisms.count_lists import ListRequest
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 
 ONE = "one selection"
@@ -92,9 +92,16 @@ def shapes(size: int) -> dict[str, Scores]:
     }
 
 
+def _made(k: int, method: str, delta: float = 0) -> TopKMechanism:
+    stated = ListRequest(k=k, method=method, delta=delta, items_per_person=None, **_COUNTS)
+    made = stated.make()
+    assert isinstance(made, TopKMechanism)
+    return made
+
+
 def mechanisms(counts: Iterable[int]) -> dict[Key, TopKMechanism]:
     """Every method for every k."""
-    return {(method, k): make_top_k(k, method=method, **_COUNTS) for method in LAWS for k in counts}
+    return {(method, k): _made(k, method) for method in LAWS for k in counts}
 
 
 def unknown_domain_mechanism(
@@ -173,8 +180,8 @@ def opendp(quick: bool) -> Section:
     """Beside OpenDP's noisy top-k."""
     size, k = (1000, 20) if quick else (10_000, 100)
     section = Section("opendp", f"{size:,} candidates, k = {k}, beside OpenDP", _OPENDP)
-    made = {method: make_top_k(k, method=method, **_COUNTS) for method in LAWS}
-    made["one-shot with delta"] = make_top_k(k, method="one-shot", delta=DELTA, **_COUNTS)
+    made = {method: _made(k, method) for method in LAWS}
+    made["one-shot with delta"] = _made(k, "one-shot", DELTA)
     results: dict[str, Mapping[str, Timing]] = {}
     for shape, scores in shapes(size).items():
         if scores.dtype.kind == "f":
@@ -220,9 +227,7 @@ def joint(quick: bool) -> Section:
     for size, k in cases:
         for shape in ("Zipf", "near-tie", "flat"):
             scores = shapes(size)[shape]
-            calls: dict[str, Call] = {
-                "joint": partial(make_top_k(k, method="joint", **_COUNTS).select, scores)
-            }
+            calls: dict[str, Call] = {"joint": partial(_made(k, "joint").select, scores)}
             if size < 10**6:
                 calls[PUBLISHED] = partial(PublishedJoint(k, 1.0).select, scores)
             times = interleave(

@@ -28,6 +28,7 @@ from top_k_plot import draw_errors
 from discreet.mechanisms.count_lists import ListRequest, make_top_k
 from discreet.mechanisms.histogram_top_k import HistogramTopK
 from discreet.mechanisms.peeling_top_k import TopKMechanism
+from discreet.privacy.parameters import ScoreRange
 from discreet.testing import SeededBits
 
 Scores = NDArray[np.int64]
@@ -146,7 +147,7 @@ def _make(name: str, k: int, epsilon: float) -> TopKMechanism | HistogramTopK:
     method, delta, items = METHODS[name]
     if items is not None:
         return HistogramTopK(k=k, epsilon=epsilon, delta=delta, items_per_person=items)
-    return make_top_k(k, epsilon, delta, sensitivity=1, monotonic=True, method=method)
+    return make_top_k(k, epsilon, delta, ScoreRange(sensitivity=1, monotonic=True), method=method)
 
 
 def _errors(

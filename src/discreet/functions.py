@@ -16,19 +16,25 @@ from discreet.literals import (
     QuantileMethod,
     TopKMethod,
 )
+from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
-from discreet.mechanisms.counted_selection import make_counted
+from discreet.mechanisms.counted_selection import make_counted, require_sensitivity
 from discreet.mechanisms.grid import read_cells, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.mechanisms.unknown_domain import positive_delta
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 
+
+def _make(mechanism: MechanismName, **stated: Any) -> SelectionMechanism:
+    return mechanism_class(mechanism)(**stated)
+
+
 # Checking parameters takes longer than selecting among a hundred candidates, and they are
 # usually the same as last time. `typed` keeps True, 1 and 1.0 apart.
-_remembered = lru_cache(maxsize=128, typed=True)(make_mechanism)
+_remembered = lru_cache(maxsize=128, typed=True)(_make)
 
 
 def _make_list(**stated: Any) -> CountList:
@@ -94,6 +100,7 @@ def select(
     Fraction(2, 1)
     """
     stated: dict[str, Any] = {
+        "epsilon": epsilon,
         "sensitivity": sensitivity,
         "monotonic": monotonic,
         "score_range": score_range,
@@ -105,12 +112,14 @@ def select(
             for name, value in (("with_gap", with_gap or None), ("gap_step", gap_step)):
                 if value is not None:
                     raise ParameterError(name, "left out if you ask for counts", value)
-            return make_counted(mechanism, epsilon, **stated).release(scores, bits=bits)
+            require_sensitivity(sensitivity)
         try:
-            made = _remembered(mechanism, epsilon, **stated)
+            made = _remembered(mechanism, **stated)
         except TypeError:
             # something that cannot be a dictionary key: say what is wrong with it
-            made = make_mechanism(mechanism, epsilon, **stated)
+            made = _make(mechanism, **stated)
+        if with_counts:
+            return make_counted(made).release(scores, bits=bits)
         return made._release(scores, with_gap, gap_step, bits)
     except InputError as error:
         # as `public_function` does it, but here, where a call takes microseconds

@@ -32,7 +32,7 @@ from discreet.mechanisms.prices import Price
 from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import Loss
-from discreet.privacy.parameters import read_epsilon
+from discreet.privacy.parameters import ScoreRange, read_epsilon
 from discreet.release import Release
 from discreet.rendering.picture import Picture
 from discreet.testing import SeededBits
@@ -194,7 +194,7 @@ def preview(
         usual = "permute-and-flip" if rule is None else Price(rule, exact).mechanism
         pick = mechanism or usual
         # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
-        made = make_mechanism(pick, epsilon, sensitivity=1, monotonic=True)
+        made = make_mechanism(pick, exact, ScoreRange(sensitivity=1, monotonic=True))
         told = made.accuracy(candidates=len(labels)).in_words(
             unit="persons", thing="candidate", whole=True
         )

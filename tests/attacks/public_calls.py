@@ -21,6 +21,7 @@ from attacks.discovered_calls import fits, many_counts, mechanism_calls, session
 import discreet
 from discreet.auditing.timing import Call, epsilon_from_time, largest_epsilon, time_calls, welch
 from discreet.mechanisms.count_lists import make_top_k
+from discreet.privacy.parameters import ScoreRange
 
 SIZE, LIMIT, K = 10_000, 100, 10
 _REACH = 28 * math.log(2)  # noise scales up to which an envelope looks closely
@@ -120,7 +121,9 @@ def lists() -> Iterator[Pair]:
     """Known candidates, ranked."""
     ways: dict[str, dict[str, Any]] = {"joint": {}, "peel": {}, "one-shot": {"delta": _DELTA}}
     for method, more in ways.items():
-        made = make_top_k(K, 1, more.get("delta", 0), sensitivity=1, monotonic=True, method=method)
+        made = make_top_k(
+            K, 1, more.get("delta", 0), ScoreRange(sensitivity=1, monotonic=True), method=method
+        )
         far = sum(math.log(SIZE - place) for place in range(K)) + 40
         border = math.ceil((far if method == "joint" else _REACH) / float(made.rate))
         for words, data in neighbours(SIZE, border).items():

@@ -22,7 +22,7 @@ from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import OneQuantile, range_of_errors
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.questions import BestPrice, Counts, Mode, Select, TopK
 from discreet.testing import SeededBits
@@ -45,7 +45,7 @@ def worst_scores(candidates, bound):
 @pytest.mark.parametrize("candidates", [2, *also(3, 10), 200])
 @pytest.mark.parametrize("failure", [FAILURES[0], *also(*FAILURES[1:])])
 def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failure):
-    mechanism = make_mechanism(name, Fraction(1, 2), sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=Fraction(1, 2), sensitivity=1, monotonic=True)
     told = mechanism.accuracy(candidates=candidates, failure_probability=failure)
     for scores in worst_scores(candidates, told.bound):
         far = mechanism.probabilities(scores)[1:].sum()
@@ -55,7 +55,7 @@ def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failur
 @pytest.mark.parametrize("name", ["permute-and-flip", "exponential"])
 @pytest.mark.parametrize("candidates", [10, 200])
 def test_two_noise_scales_less_would_be_wrong(name, candidates):
-    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
     told = mechanism.accuracy(candidates=candidates)
     smaller = told.bound - 2
     far = mechanism.probabilities([0.0, *[-smaller * 1.0001] * (candidates - 1)])[1:].sum()
@@ -64,7 +64,7 @@ def test_two_noise_scales_less_would_be_wrong(name, candidates):
 
 @pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
 def test_all_small_score_vectors(name):
-    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
     bound = mechanism.accuracy(candidates=3).bound
     for scores in itertools.product(range(9), repeat=3):
         probabilities = mechanism.probabilities(scores)
@@ -161,7 +161,7 @@ def rank_errors(mechanism, cells):
     runs = cells.rank_errors(mechanism.q)
     rate = float(mechanism._each / range_of_errors(mechanism.q)) / mechanism.q.denominator
     errors = np.repeat(runs.errors, runs.lengths).astype(float)
-    law = make_mechanism(mechanism.mechanism, 1, score_range=1)
+    law = mechanism_class(mechanism.mechanism)(epsilon=1, score_range=1)
     return law.probabilities(-errors * rate), errors / mechanism.q.denominator
 
 

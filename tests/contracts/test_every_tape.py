@@ -14,7 +14,7 @@ from tiers import also, only
 import discreet
 from discreet.exact.enclosures import at_precision
 from discreet.mechanisms import scores as reading
-from discreet.mechanisms.selection import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, mechanism_class
 from discreet.samplers import columns, envelope, folded_envelope, laplace_max
 
 # those that pick by noise share a sampler, or a noise of its own decides
@@ -69,7 +69,7 @@ def reach(mechanism: discreet.mechanisms.ExponentialMechanism, scores: list, cut
 
 
 def test_the_other_mechanisms_share_these_samplers():
-    laws = {name: make_mechanism(name, 1, sensitivity=1).law for name in MECHANISMS}
+    laws = {name: mechanism_class(name)(epsilon=1, sensitivity=1).law for name in MECHANISMS}
     assert laws["gumbel-noise"] is laws["exponential"]
     assert laws["exponential-noise"] is laws["permute-and-flip"]
     assert set(MECHANISMS) - set(NAMES) == {"gumbel-noise", "exponential-noise", "laplace-noise"}
@@ -94,7 +94,7 @@ def test_so_do_they_with_a_folded_envelope(name, cutoff, gaps, rest):
 
 
 def check_distribution(name, epsilon, gaps, cutoff, most):
-    mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=epsilon, sensitivity=1, monotonic=True)
     reached, rest = reach(mechanism, [100 - gap for gap in gaps], cutoff)
     assert rest < most
     for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
@@ -113,7 +113,7 @@ def ctx_tolerance():
 @pytest.mark.parametrize("noise", [1.001, 0.999])
 def test_a_scale_error_of_a_thousandth_is_seen(noise):
     """The check above has power: it tells epsilon from 1.001 epsilon."""
-    mechanism = make_mechanism("exponential", Fraction(1), sensitivity=1, monotonic=True)
+    mechanism = mechanism_class("exponential")(epsilon=Fraction(1), sensitivity=1, monotonic=True)
     reached, rest = reach(mechanism, [3, 2, 1], cutoff=1e-9)
     wrong = probabilities("exponential", (0, 1, 2), Fraction(noise))
     assert any(not (reached[c] <= p and p <= reached[c] + rest) for c, p in enumerate(wrong))
@@ -137,7 +137,9 @@ def test_laplace_sampler_has_the_ideal_distribution(gaps, epsilon, monkeypatch):
     whole on real draws.
     """
     monkeypatch.setattr(laplace_max, "decide", bit_by_bit)
-    mechanism = make_mechanism("laplace-noise", Fraction(epsilon), sensitivity=1, monotonic=True)
+    mechanism = mechanism_class("laplace-noise")(
+        epsilon=Fraction(epsilon), sensitivity=1, monotonic=True
+    )
     ideal = probabilities("laplace-noise", gaps, Fraction(epsilon))
     reached, rest = at_precision(
         64, lambda: reach(mechanism, [9 - gap for gap in gaps], cutoff=1e-4)

@@ -17,7 +17,7 @@ from reference.exact import PRECISION, REFERENCE, evaluate, power, probabilities
 from tiers import only
 
 from discreet import BoundedRange
-from discreet.mechanisms.selection import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, mechanism_class
 
 GRIDS = {
     "2 candidates, gaps to 200": [(0, gap) for gap in range(201)],
@@ -131,7 +131,7 @@ class ExactLaw:
 @every_grid
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_no_neighbour_changes_the_odds_by_more_than_the_stated_loss(name, grid, epsilon, monotonic):
-    mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=monotonic)
+    mechanism = mechanism_class(name)(epsilon=epsilon, sensitivity=1, monotonic=monotonic)
     loss = mechanism.privacy_loss()
     law = ExactLaw(name, mechanism.rate, loss.epsilon)
     for gaps, others in pairs_of(grid, monotonic):
@@ -146,7 +146,9 @@ def test_no_neighbour_changes_the_odds_of_laplace_noise_by_more(grid, epsilon, m
     it comes within e^-300.
     """
     ctx.prec = 5 * PRECISION
-    mechanism = make_mechanism("laplace-noise", epsilon, sensitivity=1, monotonic=monotonic)
+    mechanism = mechanism_class("laplace-noise")(
+        epsilon=epsilon, sensitivity=1, monotonic=monotonic
+    )
     stated = mechanism.privacy_loss().epsilon
     factor = arb(fmpq(stated.numerator, stated.denominator)).exp()
     odds = cache(lambda gaps: probabilities("laplace-noise", gaps, mechanism.rate))

@@ -24,6 +24,7 @@ from discreet.mechanisms.count_lists import ListRequest
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.selection import MECHANISMS
+from discreet.privacy.parameters import Slot
 
 FLAT = {"sensitivity": np.float32(1), "monotonic": True}
 LIST = {"k": np.int64(2), "epsilon": Decimal("0.5"), **FLAT}
@@ -96,6 +97,9 @@ def fits(value: Any, hint: Any) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
+    if origin is Slot:
+        # given as the first, and held as the second
+        return fits(value, inner[1])
     if origin in (Union, types.UnionType):
         return any(fits(value, each) for each in inner)
     if origin is Literal:

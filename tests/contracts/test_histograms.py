@@ -23,7 +23,7 @@ from discreet.accounting import Composed
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
 from discreet.exact.enclosures import ball
-from discreet.mechanisms import HistogramTopK, UnknownDomainHistogram
+from discreet.mechanisms import ExponentialMechanism, HistogramTopK, UnknownDomainHistogram
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.count_noise import make_noise
 from discreet.mechanisms.counted_selection import make_counted
@@ -561,7 +561,8 @@ class TestChoice:
 
     @pytest.mark.parametrize(("monotonic", "span"), [(True, 3), (False, 6)])
     def test_a_pick_with_its_count_has_half_for_each(self, monotonic, span):
-        made = make_counted("exponential", 1, sensitivity=3, monotonic=monotonic)
+        one = ExponentialMechanism(epsilon=1, sensitivity=3, monotonic=monotonic)
+        made = make_counted(one)
         half = Fraction(1, 2)
         assert Fraction(str(made.one_picked.rate)) == half / span
         assert (made.noise.epsilon, made.noise.sensitivity) == (half, 3)

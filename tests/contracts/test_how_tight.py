@@ -24,7 +24,7 @@ from discreet.mechanisms import (
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.histogram_top_k import NoisyList
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 
 FAILURES = (Fraction(1, 20), Fraction(1, 100), Fraction(1, 4))
 JUST = 1 + 1e-9
@@ -34,7 +34,7 @@ JUST = 1 + 1e-9
 @pytest.mark.parametrize("candidates", [2, 3, 10, 100])
 @pytest.mark.parametrize("failure", FAILURES)
 def test_winners(name, candidates, failure):
-    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
     near = mechanism.error_bound(failure, candidates=candidates) / 1.25
     scores = [0.0, *[-near * JUST] * (candidates - 1)]
     assert mechanism.probabilities(scores)[1:].sum() > failure
@@ -44,7 +44,7 @@ def test_winners(name, candidates, failure):
 @pytest.mark.parametrize(("candidates", "best"), [(4, 2), (10, 3), (3, 3)])
 def test_winners_where_several_are_best(name, candidates, best):
     """From both sides: the bound is not exceeded, and a fifth less is."""
-    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
     bound = mechanism.error_bound(0.05, candidates=candidates, best=best)
     if candidates == best:
         assert bound == 0
@@ -204,7 +204,7 @@ def chance_beyond(made, q, points, near):
     rate = float(made._each / range_of_errors(q)) / q.denominator
     errors = np.repeat(runs.errors, runs.lengths).astype(float)
     search = getattr(made, "mechanism", "exponential")
-    chances = make_mechanism(search, 1, score_range=1).probabilities(-errors * rate)
+    chances = mechanism_class(search)(epsilon=1, score_range=1).probabilities(-errors * rate)
     return chances[errors / q.denominator > near].sum()
 
 

@@ -16,7 +16,7 @@ from reference.exact import first_heads_by_permutations, probabilities
 
 import discreet
 from discreet.mechanisms.base import SelectionMechanism
-from discreet.mechanisms.selection import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, mechanism_class
 from discreet.testing import SeededBits
 
 every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
@@ -28,13 +28,13 @@ def test_every_public_mechanism_can_be_selected_by_name():
         for thing in PUBLIC.values()
         if inspect.isclass(thing) and issubclass(thing, SelectionMechanism)
     }
-    assert public == {type(make_mechanism(name, 1, sensitivity=1)) for name in MECHANISMS}
+    assert public == {type(mechanism_class(name)(epsilon=1, sensitivity=1)) for name in MECHANISMS}
 
 
 @every_mechanism
 class TestContract:
     def test_probabilities_are_the_reference_to_1e_15(self, name):
-        mechanism = make_mechanism(name, 1, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=1, sensitivity=1)
         for gaps in [(0, 1), (0, 0), (3, 0, 1), (0, 1, 2, 7), (5, 5, 0, 0)]:
             ideal = [float(p.mid()) for p in probabilities(name, gaps, mechanism.rate)]
             assert mechanism.probabilities([9 - gap for gap in gaps]) == pytest.approx(
@@ -42,7 +42,7 @@ class TestContract:
             )
 
     def test_probabilities_sum_to_1_for_many_candidates(self, name):
-        mechanism = make_mechanism(name, 1, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=1, sensitivity=1)
         generator = np.random.default_rng(1)
         for scores in (
             np.zeros(5000),
@@ -52,7 +52,7 @@ class TestContract:
             assert math.fsum(mechanism.probabilities(scores)) == pytest.approx(1, abs=1e-12)
 
     def test_log_probabilities_do_not_underflow(self, name):
-        mechanism = make_mechanism(name, 2, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=2, sensitivity=1)
         logarithms = mechanism.log_probabilities([0, 10_000])
         assert mechanism.probabilities([0, 10_000])[0] == 0
         assert -10_000 - 1 < logarithms[0] < -10_000 + math.log(10_000)
@@ -62,7 +62,7 @@ class TestContract:
         by almost all of it.
         """
         for monotonic, epsilon in product((True, False), (0.1, 1, 3)):
-            mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=monotonic)
+            mechanism = mechanism_class(name)(epsilon=epsilon, sensitivity=1, monotonic=monotonic)
             loss = mechanism.privacy_loss()
             largest, widest = 0.0, 0.0
             for scores in ([0, 0], [0, 10], [0, 60], [3, 2, 1], [0, 0, 50, 50]):
@@ -82,7 +82,7 @@ class TestContract:
         """The exact probability of a worse answer is at most the failure probability, for tied,
         spread and hard scores.
         """
-        mechanism = make_mechanism(name, 1, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=1, sensitivity=1)
         for best, others in product((1, 3), (1, 9, 200)):
             for beta in (0.5, 0.05, 0.001):
                 bound = mechanism.error_bound(beta, candidates=best + others, best=best)
@@ -92,7 +92,7 @@ class TestContract:
                         assert chances[best:].sum() <= beta
 
     def test_expected_error_bound_holds(self, name):
-        mechanism = make_mechanism(name, 1, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=1, sensitivity=1)
         for best, others in product((1, 3), (1, 9, 200)):
             bound = mechanism.expected_error_bound(candidates=best + others, best=best)
             for gap in np.linspace(0, 40, 60):
@@ -112,7 +112,7 @@ class TestContract:
             assert release.value == expected
 
     def test_seeded_bits_repeat_and_are_marked(self, name):
-        mechanism = make_mechanism(name, 0.1, sensitivity=1)
+        mechanism = mechanism_class(name)(epsilon=0.1, sensitivity=1)
         draws = [
             mechanism.select_many(range(20), draws=50, bits=SeededBits(3)).tolist()
             for _ in range(2)
@@ -122,9 +122,11 @@ class TestContract:
         assert not mechanism.release(range(20)).seeded
 
     def test_a_mechanism_is_a_value(self, name):
-        mechanism = make_mechanism(name, 0.5, sensitivity=1, objective="min")
-        assert mechanism == make_mechanism(name, Fraction(1, 2), sensitivity=1, objective="min")
-        assert mechanism != make_mechanism(name, 0.25, sensitivity=1, objective="min")
+        mechanism = mechanism_class(name)(epsilon=0.5, sensitivity=1, objective="min")
+        assert mechanism == mechanism_class(name)(
+            epsilon=Fraction(1, 2), sensitivity=1, objective="min"
+        )
+        assert mechanism != mechanism_class(name)(epsilon=0.25, sensitivity=1, objective="min")
         assert pickle.loads(pickle.dumps(mechanism)) == mechanism
         assert (
             eval(
@@ -138,16 +140,16 @@ class TestContract:
 
     def test_range_is_what_is_paid_for(self, name):
         scores = [5, 3, 1]
-        by_sensitivity = make_mechanism(name, 1, sensitivity=1).probabilities(scores)
+        by_sensitivity = mechanism_class(name)(epsilon=1, sensitivity=1).probabilities(scores)
         assert (
-            make_mechanism(name, 1, score_range=2).probabilities(scores) == by_sensitivity
+            mechanism_class(name)(epsilon=1, score_range=2).probabilities(scores) == by_sensitivity
         ).all()
         assert (
-            make_mechanism(name, 1, sensitivity=2, monotonic=True).probabilities(scores)
+            mechanism_class(name)(epsilon=1, sensitivity=2, monotonic=True).probabilities(scores)
             == by_sensitivity
         ).all()
         assert (
-            make_mechanism(name, 2, sensitivity=2).probabilities(scores) == by_sensitivity
+            mechanism_class(name)(epsilon=2, sensitivity=2).probabilities(scores) == by_sensitivity
         ).all()
 
 
@@ -169,7 +171,7 @@ def test_reference_values_of_the_literature():
         "exponential": [0.089915073435983, 0.148244894130468, 0.244414510225592, 0.517425522207957],
     }
     for name, expected in vectors.items():
-        assert make_mechanism(name, 1, sensitivity=1).probabilities(
+        assert mechanism_class(name)(epsilon=1, sensitivity=1).probabilities(
             [0, 1, 2, 3.5]
         ) == pytest.approx(expected, abs=1e-14)
 

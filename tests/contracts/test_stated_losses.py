@@ -15,7 +15,8 @@ from discreet.mechanisms.count_lists import make_top_k
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.grid import read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
+from discreet.privacy.parameters import ScoreRange
 from discreet.testing import SeededBits
 
 EPSILON = Fraction(3, 2)
@@ -104,14 +105,14 @@ def test_lists_with_a_delta_cost_the_pair_that_was_asked_for(delta):
 )
 def test_a_release_with_a_gap_has_no_bounded_range(name, kind):
     """Winner and gap together have no bounded range: docs/proofs/gap.md."""
-    made = make_mechanism(name, EPSILON, sensitivity=1)
+    made = mechanism_class(name)(epsilon=EPSILON, sensitivity=1)
     assert made.release([3, 1], with_gap=True).loss == kind(EPSILON)
 
 
 def test_what_auto_takes_keeps_what_was_asked_for():
     """The promise that is stated is never weaker, and a delta that is not used is not claimed."""
     for k, delta in product((1, 2, 3, 5, 6, 50), (0, 1e-6)):
-        made = make_top_k(k, EPSILON, delta, sensitivity=1)
+        made = make_top_k(k, EPSILON, delta, ScoreRange(sensitivity=1))
         stated = made.privacy_loss()
         assert stated <= ApproxDP(EPSILON, delta)
         assert (made.name == "joint-exponential") == (stated == BoundedRange(EPSILON))
@@ -119,7 +120,7 @@ def test_what_auto_takes_keeps_what_was_asked_for():
 
 @pytest.mark.parametrize("name", ["gumbel-noise", "exponential-noise", "laplace-noise"])
 def test_a_name_stands_for_its_noise(name):
-    assert make_mechanism(name, 1, sensitivity=1).name == name
+    assert mechanism_class(name)(epsilon=1, sensitivity=1).name == name
 
 
 def lists(mechanism, scores):

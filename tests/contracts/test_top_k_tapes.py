@@ -27,7 +27,7 @@ from tiers import also, only
 from discreet.mechanisms import JointTopK, PeelingTopK
 from discreet.mechanisms import scores as reading
 from discreet.mechanisms import unknown_domain as limited
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.mechanisms.unknown_domain import LimitedDomain, read_counts
 from discreet.privacy.loss import BoundedRange, PureDP
 from discreet.samplers import (
@@ -448,7 +448,7 @@ class TestListOfOne:
     @pytest.mark.parametrize("size", [100, 200_000])
     def test_the_same_bits_pick_the_same_as_one_selection(self, pick, size):
         scores = np.random.default_rng(size).integers(0, 30, size)
-        one = make_mechanism(pick, 1, sensitivity=1)
+        one = mechanism_class(pick)(epsilon=1, sensitivity=1)
         lists = PeelingTopK(k=1, epsilon=1, sensitivity=1, mechanism=pick)
         for seed in range(20):
             found = lists.release(scores, bits=SeededBits(seed))

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2, ncx2
 
-from discreet.mechanisms.selection import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, mechanism_class
 from discreet.testing import SeededBits
 
 FALSE_ALARM = 1e-10
@@ -41,11 +41,11 @@ def missed(truth: np.ndarray, wrong: np.ndarray, draws: int) -> float:
 @pytest.mark.parametrize("draws", [SHORT, pytest.param(LONG, marks=pytest.mark.audits)])
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_draws_follow_the_exact_distribution(name, draws):
-    mechanism = make_mechanism(name, 2, sensitivity=1)
+    mechanism = mechanism_class(name)(epsilon=2, sensitivity=1)
     truth = mechanism.probabilities(SCORES)
     off = 0.05 if draws == LONG else 0.15
     wrong = {
-        factor: make_mechanism(name, 2 * factor, sensitivity=1).probabilities(SCORES)
+        factor: mechanism_class(name)(epsilon=2 * factor, sensitivity=1).probabilities(SCORES)
         for factor in (1 - off, 1 + off)
     }
     for factor, probabilities in wrong.items():
@@ -64,7 +64,7 @@ def test_draws_from_many_blocks_follow_the_exact_distribution(name):
     score.
     """
     scores = np.arange(5000) % 7
-    mechanism = make_mechanism(name, 1, sensitivity=1)
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1)
     probabilities = mechanism.probabilities(scores)
     truth = np.array([probabilities[scores == score].sum() for score in range(7)])
     counts = np.bincount(scores[mechanism.select_many(scores, draws=10_000)], minlength=7)
@@ -73,7 +73,7 @@ def test_draws_from_many_blocks_follow_the_exact_distribution(name):
 
 def test_ties_have_no_index_bias():
     """All-equal scores over several blocks: every tenth of the positions is equally likely."""
-    mechanism = make_mechanism("permute-and-flip", 1, sensitivity=1)
+    mechanism = mechanism_class("permute-and-flip")(epsilon=1, sensitivity=1)
     picked = mechanism.select_many(np.zeros(30_000), draws=10_000)
     counts = np.bincount(picked // 3000, minlength=10)
     assert g_statistic(counts, np.full(10, 0.1)) < chi2.isf(FALSE_ALARM, 9)
@@ -100,7 +100,7 @@ def test_an_audit_finds_the_stated_loss(name, draws, share):
     are seeded, so that chance never decides.
     """
     epsilon, error = 2, 1e-4
-    mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
+    mechanism = mechanism_class(name)(epsilon=epsilon, sensitivity=1, monotonic=True)
     before, after = [0] * 100, [1] + [0] * 99
     hits = [
         int((mechanism.select_many(scores, draws=draws, bits=SeededBits(seed)) == 0).sum())

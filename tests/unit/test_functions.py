@@ -8,7 +8,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
-from discreet.mechanisms.selection import MECHANISMS, make_mechanism
+from discreet.mechanisms.selection import MECHANISMS, mechanism_class
 from discreet.testing import SeededBits
 
 SCORES = [3.0, 1.0, 4.0, 1.5]
@@ -38,7 +38,7 @@ def select(scores=SCORES, **words):
     ],
 )
 def test_each_name_means_its_mechanism(name, like):
-    assert make_mechanism(name, 1, sensitivity=1) == like
+    assert mechanism_class(name)(epsilon=1, sensitivity=1) == like
     assert like.name == name
     for seed in range(30):
         release = select(mechanism=name, bits=SeededBits(seed))

@@ -12,6 +12,7 @@ from tiers import more
 import discreet
 from discreet.literals import TOP_K_METHODS
 from discreet.mechanisms.count_lists import ListRequest, make_top_k
+from discreet.privacy.parameters import ScoreRange
 from discreet.testing import SeededBits
 
 READS = {"news": 900, "sports": 420, "chess": 70, "weather": 880, "opera": 12}
@@ -67,7 +68,7 @@ def test_a_joint_draw_has_no_delta():
 def test_a_joint_draw_is_not_longer_than_it_can_be():
     rule = r"'k' parameter of JointTopK must be at most 10,000\. Got 10001\. \"peel\" has no such"
     with pytest.raises(discreet.ParameterError, match=rule):
-        make_top_k(10_001, 1, 0, sensitivity=1, monotonic=True, method="joint")
+        make_top_k(10_001, 1, 0, ScoreRange(sensitivity=1, monotonic=True), method="joint")
 
 
 @pytest.mark.parametrize("delta", [0, "1e-999", "1e-9"])
@@ -87,7 +88,7 @@ def test_an_epsilon_below_all_floats_has_a_list_too(method, delta):
 
 def test_auto_goes_by_public_numbers():
     def name(k, delta):
-        return make_top_k(k, 1, delta, sensitivity=1, monotonic=True).name
+        return make_top_k(k, 1, delta, ScoreRange(sensitivity=1, monotonic=True)).name
 
     assert name(1, 0) == name(2, 1e-6) == "peeling-permute-and-flip"
     assert name(5, 0) == name(4, 1e-6) == "peeling-permute-and-flip"
@@ -99,8 +100,8 @@ def test_auto_goes_by_public_numbers():
 
 @pytest.mark.parametrize(("k", "low", "high"), [(10, 1.53, 1.54), more(100, 4.7, 4.75)])
 def test_a_delta_buys_larger_picks(k, low, high):
-    pure = make_top_k(k, 1, 0, sensitivity=1, monotonic=True, method="one-shot")
-    tight = make_top_k(k, 1, 1e-6, sensitivity=1, monotonic=True, method="one-shot")
+    pure = make_top_k(k, 1, 0, ScoreRange(sensitivity=1, monotonic=True), method="one-shot")
+    tight = make_top_k(k, 1, 1e-6, ScoreRange(sensitivity=1, monotonic=True), method="one-shot")
     assert pure.rate == Fraction(1, k)
     assert low < tight.rate / pure.rate < high
     assert tight.privacy_loss() == discreet.ApproxDP(1, 1e-6)
@@ -149,7 +150,7 @@ def test_equal_scores_have_no_favourite(draws):
     for method in TOP_K_METHODS[1:]:
         bits, made = SeededBits(5), histogram
         if method != "histogram":
-            made = make_top_k(2, 1, 0, sensitivity=1, monotonic=True, method=method)
+            made = make_top_k(2, 1, 0, ScoreRange(sensitivity=1, monotonic=True), method=method)
         seen = Counter(tuple(made.select([4] * 4, bits=bits)) for _ in range(draws))
         chi_square = sum(
             (seen[pair] - expected) ** 2 / expected for pair in permutations(range(4), 2)

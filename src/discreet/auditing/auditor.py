@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -336,7 +336,13 @@ def audit(
     >>> report.violated, report.lower_bound > 1, report.witness.how
     (True, True, 'draws')
     """
-    subject = _subject(mechanism, scores, sensitivity, monotonic, objective, extremes)
+    said = {
+        "sensitivity": sensitivity,
+        "monotonic": monotonic,
+        "objective": objective,
+        "extremes": extremes,
+    }
+    subject = _subject(mechanism, scores, said)
     if pairs is not None:
         subject = replace(subject, world=read_pairs(pairs), objective=None)
     stated = claim if claim is not None else subject.claim
@@ -363,22 +369,9 @@ def audit(
         return task.report()
 
 
-def _subject(
-    mechanism: Any,
-    scores: int,
-    sensitivity: Number | None,
-    monotonic: bool | None,
-    objective: Objective | None,
-    extremes: bool | None,
-) -> AuditedCode:
+def _subject(mechanism: Any, scores: int, stated: Mapping[str, Any]) -> AuditedCode:
     scores = count(scores, "scores", least=2)
-    given = {
-        "sensitivity": sensitivity,
-        "monotonic": monotonic,
-        "objective": objective,
-        "extremes": extremes,
-    }
-    said = {name: value for name, value in given.items() if value is not None}
+    said = {name: value for name, value in stated.items() if value is not None}
     from_elsewhere = type(mechanism).__module__.partition(".")[0] == "opendp"
     if isinstance(mechanism, AuditedCode) or (is_ours(mechanism) and not from_elsewhere):
         if said:
@@ -388,7 +381,7 @@ def _subject(
             return mechanism
         return from_mechanism(mechanism, scores=scores)
     make = from_opendp if from_elsewhere else from_function
-    subject: AuditedCode = make(mechanism, scores=scores, **said)  # type: ignore[arg-type]
+    subject: AuditedCode = make(mechanism, scores=scores, **said)
     return subject
 
 

@@ -180,11 +180,8 @@ def require_flag(value: object, name: str) -> bool:
 
 
 def set_frozen(frozen: object, **values: object) -> None:
-    """Set fields of a frozen object: for its own `__init__` only.
-
-    Parameters are given as any kind of number and held as exact ones. So a class that
-    reads them has an `__init__` whose arguments have the types of what may be given,
-    and fields that have the types of what is held.
+    """Set fields of a frozen object: for its own `__init__` or `__post_init__` only, because
+    parameters are given as any kind of number and held as exact ones.
     """
     for name, value in values.items():
         object.__setattr__(frozen, name, value)

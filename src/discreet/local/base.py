@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +25,7 @@ from discreet.exact.enclosures import at_precision, ball
 from discreet.exact.rationals import Number, count, readable, set_frozen
 from discreet.local.categories import Categories, Shares, Values, read_categories, shares_at
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import WithEpsilon, parameterized, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 
@@ -38,8 +38,8 @@ _MOST_ROWS = 1 << 16
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class LocalMechanism(ABC):
+@parameterized
+class LocalMechanism(WithEpsilon, ABC):
     """A way for each person to report one of several public categories with noise of their own.
 
     categories: the public labels, at least two; range(10) for values that are whole
@@ -48,15 +48,13 @@ class LocalMechanism(ABC):
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
 
-    categories: tuple[Any, ...]
-    epsilon: Fraction
-    acknowledge: str | None
+    categories: Any = field(kw_only=False)
     _categories: Categories = field(init=False, compare=False)
 
-    def __init__(self, categories: Any, *, epsilon: Number, acknowledge: str | None = None) -> None:
-        read = read_categories(categories)
+    def __post_init__(self) -> None:
+        read = read_categories(self.categories)
         set_frozen(self, categories=read.labels, _categories=read)
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+        WithEpsilon.__post_init__(self)
 
     def __repr__(self) -> str:
         shown = ", ".join([f"epsilon={readable(self.epsilon)}", *self._more_shown()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from discreet.randomness.chance import Chance
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
 class RandomizedResponse(LocalMechanism):
     """Report the person's own category with odds e^epsilon, each other one with odds 1. Best
     for few categories or a large epsilon.
@@ -52,6 +50,8 @@ class RandomizedResponse(LocalMechanism):
     >>> round(mechanism.standard_error(reports=10_000, share=0.1), 4)
     0.0115
     """
+
+    __slots__ = ()
 
     @property
     def name(self) -> str:

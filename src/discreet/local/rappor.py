@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +17,6 @@ from discreet.randomness.chance import Chance
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Rappor(LocalMechanism):
     """Report a bit for each category, set for the person's own, each bit flipped with
     probability 1 / (e^(epsilon / 2) + 1).
@@ -56,6 +54,8 @@ class Rappor(LocalMechanism):
     >>> round(mechanism.standard_error(reports=10_000), 4)
     0.0043
     """
+
+    __slots__ = ()
 
     @property
     def name(self) -> str:

@@ -4,7 +4,6 @@ than others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb
 from typing import Any
 
@@ -18,12 +17,13 @@ from discreet.exact.rationals import Number, count, set_frozen
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
 from discreet.local.categories import Shares, shares_at
 from discreet.local.randomized_response import RandomizedResponse
+from discreet.privacy.parameters import Slot, given, parameterized
 from discreet.randomness.bulk_draws import Expansion, draw_subsets, flip_coins
 from discreet.randomness.chance import Chance
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class SubsetSelection(LocalMechanism):
     """Report a set of `size` categories: any set that has the person's own with odds
     e^epsilon, any other set with odds 1.
@@ -60,20 +60,15 @@ class SubsetSelection(LocalMechanism):
     0.018
     """
 
-    size: int
+    size: Slot[int | None, int] = given(default=None)
 
-    def __init__(
-        self,
-        categories: Any,
-        *,
-        epsilon: Number,
-        acknowledge: str | None = None,
-        size: int | None = None,
-    ) -> None:
-        LocalMechanism.__init__(self, categories, epsilon=epsilon, acknowledge=acknowledge)
-        set_frozen(self, size=self._best_size() if size is None else self._read_size(size))
+    def __post_init__(self) -> None:
+        LocalMechanism.__post_init__(self)
+        set_frozen(self, size=self._read_size(self.size))
 
-    def _read_size(self, size: int) -> int:
+    def _read_size(self, size: int | None) -> int:
+        if size is None:
+            return self._best_size()
         categories = self._categories.size
         read = count(size, "size")
         if read >= categories:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,11 +25,15 @@ from discreet.exact.rationals import (
     is_finite,
     positive,
     readable,
-    require_flag,
     set_frozen,
 )
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import (
+    ScoreRange,
+    WithEpsilon,
+    parameterized,
+    read_probability,
+)
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
@@ -42,8 +46,8 @@ _MONOTONIC_SHARE = Fraction(1, 2)
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class AboveThreshold:
+@parameterized
+class AboveThreshold(WithEpsilon):
     """Say which query of a stream is the first whose answer is above a public
     threshold, and by how much.
 
@@ -94,46 +98,29 @@ class AboveThreshold:
     """
 
     threshold: Number
-    epsilon: Fraction
     sensitivity: Number
-    monotonic: bool
-    step: Number | None
-    acknowledge: str | None
-    _sensitivity: Fraction = field(init=False, compare=False)
+    monotonic: bool = False
+    step: Number | None = None
+    _moved: Fraction = field(init=False, compare=False)
     _step: Fraction = field(init=False, compare=False)
     _limit: int = field(init=False, compare=False)
     _threshold_rate: fmpq = field(init=False, compare=False)
     _query_rate: fmpq = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        threshold: Number,
-        epsilon: Number,
-        sensitivity: Number,
-        monotonic: bool = False,
-        step: Number | None = None,
-        acknowledge: str | None = None,
-    ) -> None:
-        exact_epsilon = read_epsilon(epsilon, acknowledge)
-        exact_threshold = exact_binary(threshold, "threshold")
-        exact_sensitivity = positive(
-            exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity"
-        )
-        require_flag(monotonic, "monotonic")
-        exact_step = exact_sensitivity
-        if step is not None:
-            exact_step = positive(exact_binary(step, "step"), step, "step")
-        first = exact_epsilon * (_MONOTONIC_SHARE if monotonic else _THRESHOLD_SHARE)
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
+        threshold = exact_binary(self.threshold, "threshold")
+        span = ScoreRange(sensitivity=self.sensitivity, monotonic=self.monotonic)
+        step = span.resolution
+        if self.step is not None:
+            step = positive(exact_binary(self.step, "step"), self.step, "step")
+        first = self.epsilon * (_MONOTONIC_SHARE if self.monotonic else _THRESHOLD_SHARE)
         # how many steps one person can move an answer that was rounded down to a step:
         # docs/proofs/above-threshold.md#privacy
-        move = math.ceil(exact_sensitivity / exact_step)
-        set_frozen(self, threshold=threshold, epsilon=exact_epsilon, acknowledge=acknowledge)
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, step=step)
-        set_frozen(self, _sensitivity=exact_sensitivity, _step=exact_step)
-        set_frozen(self, _limit=math.ceil(exact_threshold / exact_step))
+        move = math.ceil(span.resolution / step)
+        set_frozen(self, _moved=span.resolution, _step=step, _limit=math.ceil(threshold / step))
         set_frozen(self, _threshold_rate=rational(first / move))
-        rate = (exact_epsilon - first) / (move if monotonic else 2 * move)
+        rate = (self.epsilon - first) / (move if self.monotonic else 2 * move)
         set_frozen(self, _query_rate=rational(rate))
 
     def __repr__(self) -> str:
@@ -226,7 +213,7 @@ class AboveThreshold:
 
     def _whole_steps(self, answer: Any) -> int:
         """An answer rounded down to a multiple of the step."""
-        return _read_answer(answer, self._sensitivity) // self._step
+        return _read_answer(answer, self._moved) // self._step
 
 
 def _reach(first: fmpq, second: fmpq, beta: Fraction) -> int:

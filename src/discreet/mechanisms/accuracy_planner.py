@@ -19,7 +19,7 @@ from discreet.mechanisms.prices import Price, default_noise
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
-from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
+from discreet.privacy.parameters import ScoreRange, read_delta, read_epsilon, read_probability
 
 if TYPE_CHECKING:
     from discreet.accounting.budget_rules import SpendingRule
@@ -263,26 +263,24 @@ class _Described:
         price = self._price(epsilon)
         return self.mechanism or ("permute-and-flip" if price is None else price.mechanism)
 
-    def _one(self, epsilon: Fraction, **range_of: Any) -> Accuracy:
+    def _one(self, epsilon: Fraction, span: ScoreRange) -> Accuracy:
         """The accuracy of one winner."""
-        made = make_mechanism(self._mechanism(epsilon), epsilon, **range_of)
+        made = make_mechanism(self._mechanism(epsilon), epsilon, span)
         size = self._number("candidates")
         return made.accuracy(candidates=size, failure_probability=self._beta)
 
     def select(self, epsilon: Fraction) -> Accuracy:
         """The accuracy of `discreet.select`."""
         # as was said, which is for the caller to say: docs/proofs/accuracy.md#winners
-        return self._one(
-            epsilon,
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
+        span = ScoreRange(
+            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range
         )
+        return self._one(epsilon, span)
 
     def mode(self, epsilon: Fraction) -> Accuracy:
         """The accuracy of Session.mode."""
         # counts, as in Session.mode: docs/proofs/accuracy.md#counts
-        told = self._one(epsilon, sensitivity=1, monotonic=True)
+        told = self._one(epsilon, ScoreRange(sensitivity=1, monotonic=True))
         return told.in_words(unit="persons", thing="value", whole=True)
 
     def top_k(self, epsilon: Fraction) -> Accuracy:
@@ -331,7 +329,7 @@ class _Described:
         exact = exact_decimal(highest, "highest_price")
         # as in Session.best_price: docs/proofs/accuracy.md#counts
         span = positive(exact, highest, "highest_price")
-        told = self._one(epsilon, sensitivity=span, monotonic=True)
+        told = self._one(epsilon, ScoreRange(sensitivity=span, monotonic=True))
         return told.in_words(unit="revenue", thing="price")
 
     def quantile(self, epsilon: Fraction) -> Accuracy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +29,7 @@ from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import Loss
-from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
+from discreet.privacy.parameters import WithRange, parameterized, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.bulk import draw_many
@@ -52,8 +52,8 @@ _LARGEST_TABLE = 512
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class SelectionMechanism(ABC):
+@parameterized
+class SelectionMechanism(WithRange, ABC):
     """A way to pick one of many candidates, with a stated privacy loss.
 
     epsilon: the privacy loss of one selection.
@@ -66,39 +66,19 @@ class SelectionMechanism(ABC):
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
 
-    epsilon: Fraction
-    sensitivity: Number | None
-    monotonic: bool
-    score_range: Number | None
-    objective: Objective
-    acknowledge: str | None
+    objective: Objective = "max"
     _rate: fmpq = field(init=False, compare=False)
     _loss: Loss = field(init=False, compare=False)
-    _smallest_move: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
     _usual: dict[int, Accuracy] = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-    ) -> None:
-        exact = read_epsilon(epsilon, acknowledge)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
+    def __post_init__(self) -> None:
+        choice(self.objective, OBJECTIVES, "objective")
+        WithRange.__post_init__(self)
         # rate = epsilon / range: docs/proofs/exponential.md#privacy
-        span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
-        )
-        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        set_frozen(self, _rate=rational(exact) / rational(span.value), _loss=self.law.loss(exact))
-        set_frozen(self, _smallest_move=span.resolution, _resolution=nearest_float(span.resolution))
-        set_frozen(self, _usual={})
+        set_frozen(self, _rate=rational(self.epsilon) / rational(self._range.value))
+        set_frozen(self, _loss=self.law.loss(self.epsilon), _usual={})
+        set_frozen(self, _resolution=nearest_float(self._range.resolution))
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]
@@ -317,7 +297,7 @@ class SelectionMechanism(ABC):
         if self.law.hazard is None:
             raise self._no_gap()
         return (
-            self._smallest_move
+            self._range.resolution
             if step is None
             else positive(exact_binary(step, "gap_step"), step, "gap_step")
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -34,15 +34,15 @@ from discreet.exact.enclosures import (
 from discreet.exact.rationals import Number, count, readable, set_frozen
 from discreet.mechanisms.whole_noise import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import WithEpsilon, parameterized, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class BoundedDiscreteLaplace:
+@parameterized
+class BoundedDiscreteLaplace(WithEpsilon):
     """A whole number within bounds, or one for each of several bounds, with noise that
     does not leave them.
 
@@ -73,25 +73,16 @@ class BoundedDiscreteLaplace:
     1.556
     """
 
-    epsilon: Fraction
     sensitivity: int
-    bounds: tuple[int, int] | tuple[tuple[int, int], ...]
-    acknowledge: str | None
+    bounds: tuple[int, int] | Sequence[tuple[int, int]]
     _boxes: tuple[tuple[int, int], ...] = field(init=False, compare=False)
     _rate: Fraction = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: int,
-        bounds: tuple[int, int] | Sequence[tuple[int, int]],
-        acknowledge: str | None = None,
-    ) -> None:
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
         # docs/proofs/noise.md#within-bounds
-        set_frozen(self, sensitivity=count(sensitivity, "sensitivity"))
-        boxes = _read_boxes(bounds)
+        set_frozen(self, sensitivity=count(self.sensitivity, "sensitivity"))
+        boxes = _read_boxes(self.bounds)
         # as it was read: arrays do not compare
         set_frozen(self, bounds=boxes if len(boxes) > 1 else boxes[0], _boxes=boxes)
         widths = tuple(high - low for low, high in boxes)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -34,7 +33,14 @@ from discreet.mechanisms.whole_noise import (
     smallest_bound,
 )
 from discreet.privacy.loss import GaussianDP, Loss, PureDP
-from discreet.privacy.parameters import read_epsilon, read_mu, read_probability
+from discreet.privacy.parameters import (
+    Slot,
+    given,
+    parameterized,
+    read_epsilon,
+    read_mu,
+    read_probability,
+)
 from discreet.randomness.bulk_draws import added, laplace_noise
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
@@ -42,7 +48,7 @@ from discreet.samplers.rounded_normals import draw_rounded_normals
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class CorrelatedCounts:
     """Several counts of people, and the number of all people, with noise that they share.
 
@@ -68,28 +74,20 @@ class CorrelatedCounts:
     """
 
     items: int
-    mu: Fraction | None
-    epsilon: Fraction | None
-    acknowledge: str | None
+    mu: Slot[Number | None, Fraction | None] = given(default=None)
+    epsilon: Slot[Number | None, Fraction | None] = given(default=None)
+    acknowledge: str | None = None
 
-    def __init__(
-        self,
-        *,
-        items: int,
-        mu: Number | None = None,
-        epsilon: Number | None = None,
-        acknowledge: str | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
+        mu, epsilon = self.mu, self.epsilon
         if (mu is None) == (epsilon is None):
-            raise ParameterError(
-                "mu", "given, or 'epsilon' in its place (exactly one of the two)", mu
-            )
-        set_frozen(self, items=count(items, "items"), acknowledge=acknowledge)
-        set_frozen(
-            self,
-            mu=None if mu is None else read_mu(mu, acknowledge),
-            epsilon=None if epsilon is None else read_epsilon(epsilon, acknowledge),
-        )
+            rule = "given, or 'epsilon' in its place (exactly one of the two)"
+            raise ParameterError("mu", rule, mu)
+        set_frozen(self, items=count(self.items, "items"))
+        if mu is not None:
+            set_frozen(self, mu=read_mu(mu, self.acknowledge))
+        if epsilon is not None:
+            set_frozen(self, epsilon=read_epsilon(epsilon, self.acknowledge))
 
     @property
     def name(self) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,7 +32,15 @@ from discreet.mechanisms.prices import Price, cost_in_parts
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, positive_delta
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import BoundedRange
-from discreet.privacy.parameters import NOT_PRIVATE, read_delta, read_epsilon
+from discreet.privacy.parameters import (
+    Epsilon,
+    ScoreRange,
+    Slot,
+    WithRange,
+    given,
+    parameterized,
+    read_delta,
+)
 
 if TYPE_CHECKING:
     from discreet.accounting.budget_rules import SpendingRule
@@ -53,8 +60,8 @@ _HALF = Fraction(1, 2)
 _WIDER, _LESS_FOR_LISTED = 1.2, 0.4
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class ListRequest:
+@parameterized
+class ListRequest(WithRange):
     """What is asked for: a list of k by scores, which are counts of persons as a rule.
 
     items_per_person: how many counts one person moves, each by 1; None where that is
@@ -71,44 +78,19 @@ class ListRequest:
     """
 
     k: int
-    epsilon: Fraction
-    delta: Fraction
+    delta: Slot[Number, Fraction] = given(default=0)
     items_per_person: int | None
-    sensitivity: Number | None
-    monotonic: bool
-    score_range: Number | None
-    method: TopKMethod
-    objective: Objective
-    acknowledge: str | None
-    with_counts: bool
-    price: Price | None
-    candidates: int | None
+    method: TopKMethod = "auto"
+    objective: Objective = "max"
+    with_counts: bool = False
+    price: Price | None = None
+    candidates: int | None = None
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int | None,
-        sensitivity: Number | None,
-        monotonic: bool,
-        score_range: Number | None = None,
-        method: TopKMethod = "auto",
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-        with_counts: bool = False,
-        price: Price | None = None,
-        candidates: int | None = None,
-    ) -> None:
-        set_frozen(self, method=choice(method, TOP_K_METHODS, "method"))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
-        set_frozen(self, delta=read_delta(delta), k=count(k, "k"))
-        # handed on to the way that is taken: docs/proofs/histograms.md#what-the-code-states
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        set_frozen(self, objective=objective, with_counts=with_counts)
-        set_frozen(self, price=price, candidates=candidates)
-        set_frozen(self, items_per_person=self._read_items(items_per_person))
+    def __post_init__(self) -> None:
+        choice(self.method, TOP_K_METHODS, "method")
+        set_frozen(self, k=count(self.k, "k"), delta=read_delta(self.delta))
+        set_frozen(self, items_per_person=self._read_items(self.items_per_person))
+        WithRange.__post_init__(self)
 
     def _read_items(self, items_per_person: int | None) -> int | None:
         if items_per_person is None:
@@ -124,7 +106,7 @@ class ListRequest:
     def make(self) -> CountList:
         """The way that was named, or the one that has the smallest error."""
         if self.method == "histogram":
-            return self._histogram(self.epsilon, self.delta)
+            return self._histogram()
         if self.price is not None and self.method == "auto" and not self.delta:
             return self._at_price(self.price)
         picks = self._picks(self.epsilon)
@@ -132,12 +114,12 @@ class ListRequest:
             made: CountList = picks
         else:
             # half of epsilon for the names, half for their counts
-            half = self.epsilon / 2
+            half = self.epsilon.part(_HALF)
             picks = self._picks(half)
             made = CountedSelection(picked=picks, noise=self.noise(half))
         if self.method != "auto" or self.items_per_person is None:
             return made
-        other = self._histogram(self.epsilon, self.delta)
+        other = self._histogram()
         return other if self._is_better(other.noise, picks) else made
 
     def _at_price(self, price: Price) -> CountList:
@@ -166,7 +148,7 @@ class ListRequest:
     def _picks_at(self, price: Price) -> TopKMechanism | None:
         """Picks that share the price, or a joint draw; None where it buys neither."""
         if price.squares is None:
-            return self._picks(price.epsilon * price.share)
+            return self._picks(Epsilon(price.epsilon * price.share))
         each = price.pick(self.k)
         method: TopKMethod = "one-shot"
         if each is None:
@@ -175,56 +157,32 @@ class ListRequest:
                 return None
         # a list without a delta shares its epsilon equally
         epsilon = each.epsilon if method == "joint" else self.k * each.epsilon
-        # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
+        # the epsilons of many picks may add up to more than 64; what they cost is the price
         return make_top_k(
-            self.k,
-            epsilon,
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            method=method,
-            objective=self.objective,
-            # the epsilons of many picks add up to a large number; what they cost is the price
-            acknowledge=NOT_PRIVATE,
+            self.k, Epsilon(epsilon), Fraction(0), self._range, method, self.objective
         )
 
-    def _picks(self, epsilon: Fraction) -> TopKMechanism:
+    def _picks(self, epsilon: Epsilon) -> TopKMechanism:
         # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
-        return make_top_k(
-            self.k,
-            epsilon,
-            self.delta,
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            method=self.method,
-            objective=self.objective,
-            acknowledge=self.acknowledge,
-        )
+        return make_top_k(self.k, epsilon, self.delta, self._range, self.method, self.objective)
 
-    def noise(self, epsilon: Fraction) -> DiscreteLaplace:
+    def noise(self, epsilon: Epsilon) -> DiscreteLaplace:
         """Noise for the counts of the names on a list."""
         # docs/proofs/histograms.md#counts-of-what-was-picked
         moved = self.k if self.items_per_person is None else min(self.k, self.items_per_person)
-        return counting_noise(
-            epsilon,
-            sensitivity=self.sensitivity,
-            moved=moved,
-            acknowledge=self.acknowledge,
-        )
+        return counting_noise(epsilon, self._range, moved=moved)
 
-    def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
+    def _histogram(self) -> HistogramTopK:
         if self.items_per_person is None:
             rule = "another one, unless you limit how many items of each person count"
             hint = "Say items_per_person=."
             raise ParameterError("method", rule, self.method, hint)
         return HistogramTopK(
             k=self.k,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=self.epsilon,
+            delta=self.delta,
             items_per_person=self.items_per_person,
             objective=self.objective,
-            acknowledge=self.acknowledge,
         )
 
     def _is_better(self, noise: CountNoise, picks: TopKMechanism) -> bool:
@@ -299,18 +257,16 @@ def _unknown_of(request: ListRequest, limit: int | None) -> Iterator[UnknownList
             epsilon=request.epsilon,
             delta=request.delta,
             items_per_person=request.items_per_person,
-            acknowledge=request.acknowledge,
         )
     if limit is None or request.method == "histogram":
         return
-    part = request.epsilon / 2 if request.with_counts else request.epsilon
+    part = request.epsilon.part(_HALF) if request.with_counts else request.epsilon
     picks = UnknownDomainTopK(
         k=request.k,
         epsilon=part,
         delta=request.delta,
         limit=limit,
         items_per_person=request.items_per_person,
-        acknowledge=request.acknowledge,
     )
     noise = request.noise(part) if request.with_counts else None
     yield picks if noise is None else CountedSelection(picked=picks, noise=noise)
@@ -371,33 +327,21 @@ MANY = 4096
 
 def make_top_k(
     k: int,
-    epsilon: Number,
-    delta: Number = 0,
-    *,
-    sensitivity: Number | None = None,
-    monotonic: bool = False,
-    score_range: Number | None = None,
+    epsilon: Fraction,
+    delta: Fraction,
+    span: ScoreRange,
     method: TopKMethod = "auto",
     objective: Objective = "max",
-    acknowledge: str | None = None,
 ) -> TopKMechanism:
-    """The mechanism that `top_k` uses with these parameters."""
+    """The mechanism that `top_k` uses with parameters that were read."""
     if choice(method, TOP_K_METHODS, "method") == "histogram":
         rule = "another one, unless you limit how many items of each person count"
         raise ParameterError("method", rule, method, "Say items_per_person=.")
-    k, exact_delta = count(k, "k"), read_delta(delta)
     # docs/proofs/top-k.md#what-the-code-states
     if method == "auto":
-        method = best_method(k, exact_delta)
+        method = best_method(k, delta)
     return TOP_K_MECHANISMS[method](
-        k=k,
-        epsilon=epsilon,
-        delta=delta,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
+        k=k, epsilon=epsilon, delta=delta, score_range=span, objective=objective
     )
 
 

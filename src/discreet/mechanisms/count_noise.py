@@ -12,6 +12,7 @@ from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho
 from discreet.mechanisms.rounded_gaussian import RoundedGaussian
+from discreet.privacy.parameters import NOT_PRIVATE
 from discreet.randomness.chance import Chance
 from discreet.release import NoisyCounts
 
@@ -26,7 +27,7 @@ FAILURE = Fraction(1, 20)
 
 @lru_cache(maxsize=256)
 def make_noise(
-    epsilon: Fraction, delta: Fraction, *, moved: int, acknowledge: str | None = None
+    epsilon: Fraction, delta: Fraction, *, moved: int
 ) -> DiscreteLaplace | DiscreteGaussian:
     """The noise with the smaller deviation that makes a histogram (epsilon, delta)-DP.
 
@@ -35,11 +36,12 @@ def make_noise(
     delta.
     """
     # the moves add up to `moved`, and so do their squares: docs/proofs/histograms.md#privacy
-    laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)
+    laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved)
     rho = gaussian_rho(epsilon, delta, moved=moved) if delta else None
     if not rho:
         return laplace
-    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)
+    # a large rho is that of a large epsilon, which was acknowledged
+    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=NOT_PRIVATE)
     return gaussian if gaussian.deviation < laplace.deviation else laplace
 
 

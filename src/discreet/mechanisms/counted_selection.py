@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,16 +12,14 @@ import numpy as np
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterTypeError, ScoresError
 from discreet.exact.rationals import Number, whole_sensitivity
-from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_noise import CountNoise, added_noise, noisy_counts, state_counts
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
-from discreet.mechanisms.selection import make_mechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
-from discreet.privacy.parameters import read_epsilon
+from discreet.privacy.parameters import Epsilon, ScoreRange
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import NoisyCounts, Release
 
@@ -145,47 +143,28 @@ class CountedSelection:
         return candidates.size
 
 
-def make_counted(
-    mechanism: MechanismName,
-    epsilon: Number,
-    *,
-    sensitivity: Number | None,
-    monotonic: bool,
-    score_range: Number | None = None,
-    objective: Objective = "max",
-    acknowledge: str | None = None,
-) -> CountedSelection:
-    """One pick with half of epsilon, and its score with the other half."""
-    half = read_epsilon(epsilon, acknowledge) / 2
+def make_counted(made: SelectionMechanism) -> CountedSelection:
+    """A pick with half of the epsilon of this one, and its score with the other half."""
+    half = made.epsilon.part(Fraction(1, 2))
     # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
-    noise = counting_noise(half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge)
-    picked = make_mechanism(
-        mechanism,
-        half,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
-    return CountedSelection(picked=picked, noise=noise)
+    noise = counting_noise(half, made._range, moved=1)
+    return CountedSelection(picked=replace(made, epsilon=half), noise=noise)
 
 
-def counting_noise(
-    epsilon: Fraction,
-    *,
-    sensitivity: Number | None,
-    moved: int,
-    acknowledge: str | None,
-) -> DiscreteLaplace:
+def counting_noise(epsilon: Epsilon, span: ScoreRange, *, moved: int) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
-    if sensitivity is None:
+    exact = whole_sensitivity(require_sensitivity(span.sensitivity), "sensitivity")
+    # docs/proofs/histograms.md#counts-of-what-was-picked
+    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact)
+
+
+def require_sensitivity(stated: Number | None) -> Number:
+    """Return the sensitivity, which noise for counts needs, if it was given."""
+    if stated is None:
         rule = "given if you ask for counts"
         hint = "How far one person can move one score, at most."
         raise ParameterTypeError("sensitivity", rule, None, hint)
-    exact = whole_sensitivity(sensitivity, "sensitivity")
-    # docs/proofs/histograms.md#counts-of-what-was-picked
-    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)
+    return stated
 
 
 def _whole_scores(candidates: Candidates | None) -> Callable[[int], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,7 @@ from discreet.literals import DEEPEST_UNITS, DeepestUnit
 from discreet.mechanisms.grid import Grid, read_grid
 from discreet.mechanisms.rows import read_rows
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import WithEpsilon, parameterized, read_probability
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.samplers.nested_boxes import Boxes, draw_nested_boxes
@@ -39,8 +39,8 @@ _MOST_POINTS = 2**40
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class DeepestPoint:
+@parameterized
+class DeepestPoint(WithEpsilon):
     """Pick a point of a public grid with odds exp(rate * depth).
 
     The depth of a point is the smallest number of given points on either side of it, in
@@ -71,31 +71,20 @@ class DeepestPoint:
     [3, -20]
     """
 
-    epsilon: Fraction
     bounds: Sequence[tuple[Number, Number]]
     step: Number | Sequence[Number]
     unit: DeepestUnit
-    acknowledge: str | None
     _grids: tuple[Grid, ...] = field(init=False, compare=False)
     _rate: Fraction = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        bounds: Sequence[tuple[Number, Number]],
-        step: Number | Sequence[Number],
-        unit: DeepestUnit,
-        acknowledge: str | None = None,
-    ) -> None:
-        exact = read_epsilon(epsilon, acknowledge)
-        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
-        set_frozen(self, unit=choice(unit, DEEPEST_UNITS, "unit"))
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
+        choice(self.unit, DEEPEST_UNITS, "unit")
         # docs/proofs/deepest-point.md#privacy
-        score_range = 1 if unit == "point" else 2
-        set_frozen(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step))
-        set_frozen(self, _rate=exact / score_range, _loss=BoundedRange(exact))
+        score_range = 1 if self.unit == "point" else 2
+        set_frozen(self, _grids=_read_grids(self.bounds, self.step))
+        set_frozen(self, _rate=self.epsilon / score_range, _loss=BoundedRange(self.epsilon))
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -21,7 +20,7 @@ from discreet.exact.rationals import (
 )
 from discreet.mechanisms.whole_noise import WholeNoise, smallest_bound
 from discreet.privacy.loss import ZCDP, Loss
-from discreet.privacy.parameters import read_rho
+from discreet.privacy.parameters import Slot, given, parameterized, read_rho
 from discreet.randomness.bulk_draws import added, gaussian_noise
 from discreet.randomness.chance import Chance
 
@@ -32,7 +31,7 @@ _SUMMED = 2**12
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class DiscreteGaussian(WholeNoise):
     """A whole number, or several, with noise: odds exp(-noise^2 / (2 variance)) on all
     whole numbers.
@@ -59,19 +58,17 @@ class DiscreteGaussian(WholeNoise):
     ZCDP(rho=0.5)
     """
 
-    rho: Fraction
-    squared_sensitivity: Fraction
-    acknowledge: str | None
+    rho: Slot[Number, Fraction] = given()
+    squared_sensitivity: Slot[Number, Fraction] = given()
+    acknowledge: str | None = None
     name: ClassVar[str] = "discrete-gaussian"
     stated: ClassVar[tuple[str, str]] = "rho", "squared_sensitivity"
 
-    def __init__(
-        self, *, rho: Number, squared_sensitivity: Number, acknowledge: str | None = None
-    ) -> None:
-        name = "squared_sensitivity"
-        set_frozen(self, rho=read_rho(rho, acknowledge), acknowledge=acknowledge)
+    def __post_init__(self) -> None:
+        set_frozen(self, rho=read_rho(self.rho, self.acknowledge))
         # docs/proofs/noise.md#discrete-gaussian
-        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name))
+        squares = whole_sensitivity(self.squared_sensitivity, "squared_sensitivity")
+        set_frozen(self, squared_sensitivity=squares)
 
     @property
     def variance(self) -> Fraction:

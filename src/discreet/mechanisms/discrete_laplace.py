@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -26,7 +25,7 @@ from discreet.exact.rationals import (
 )
 from discreet.mechanisms.whole_noise import WholeNoise
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.parameters import read_epsilon
+from discreet.privacy.parameters import Slot, WithEpsilon, given, parameterized
 from discreet.randomness.bulk_draws import added, laplace_noise
 from discreet.randomness.chance import Chance
 
@@ -35,8 +34,8 @@ _LARGEST_FLOAT = 10**300
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class DiscreteLaplace(WholeNoise):
+@parameterized
+class DiscreteLaplace(WholeNoise, WithEpsilon):
     """A whole number, or several, with noise: odds exp(-rate * |noise|) on all whole numbers.
 
     epsilon: the privacy loss of one release.
@@ -60,19 +59,14 @@ class DiscreteLaplace(WholeNoise):
     [8, 21, 28]
     """
 
-    epsilon: Fraction
-    sensitivity: Fraction
-    acknowledge: str | None
+    sensitivity: Slot[Number, Fraction] = given()
     name: ClassVar[str] = "discrete-laplace"
     stated: ClassVar[tuple[str, str]] = "epsilon", "sensitivity"
 
-    def __init__(
-        self, *, epsilon: Number, sensitivity: Number, acknowledge: str | None = None
-    ) -> None:
-        name = "sensitivity"
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
         # docs/proofs/noise.md#discrete-laplace
-        set_frozen(self, sensitivity=whole_sensitivity(sensitivity, name))
+        set_frozen(self, sensitivity=whole_sensitivity(self.sensitivity, "sensitivity"))
 
     @property
     def rate(self) -> Fraction:

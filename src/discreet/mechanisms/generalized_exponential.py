@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -32,7 +31,13 @@ from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.laws import EXPONENTIAL_LAW
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import Loss
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import (
+    Slot,
+    WithEpsilon,
+    given,
+    parameterized,
+    read_probability,
+)
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.samplers.distances import Distances
@@ -135,8 +140,8 @@ def _values(given: Any) -> NDArray[Any] | list[Any]:
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class GeneralizedExponentialMechanism:
+@parameterized
+class GeneralizedExponentialMechanism(WithEpsilon):
     """Pick a good candidate where one person can move some scores much more than others.
 
     Other mechanisms have to use the largest sensitivity for all. This one lets a
@@ -174,23 +179,14 @@ class GeneralizedExponentialMechanism:
     [22.8, 45.6, 22816.4]
     """
 
-    epsilon: Fraction
-    failure_probability: Fraction
-    objective: Objective
-    acknowledge: str | None
+    failure_probability: Slot[Number, Fraction] = given(default=Fraction(1, 100))
+    objective: Objective = "max"
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        failure_probability: Number = Fraction(1, 100),
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-    ) -> None:
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
-        beta = read_probability(failure_probability, "failure_probability")
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
+        beta = read_probability(self.failure_probability, "failure_probability")
         set_frozen(self, failure_probability=beta)
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
+        choice(self.objective, OBJECTIVES, "objective")
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +35,16 @@ from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta, read_counts
 from discreet.mechanisms.whole_noise import smallest_bound
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
-from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
+from discreet.privacy.parameters import (
+    NOT_PRIVATE,
+    Epsilon,
+    Slot,
+    given,
+    parameterized,
+    read_delta,
+    read_epsilon,
+    read_probability,
+)
 from discreet.randomness.bulk_draws import draw_words
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
@@ -47,7 +56,7 @@ _SURE = Fraction(99, 100)
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class _Histogram(ABC):
     """A list read off a histogram with noise, whether its domain is known or not."""
 
@@ -139,7 +148,7 @@ _KINDS: dict[type[CountNoise], str] = {
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class NoisyList(_Histogram):
     """The k largest of public candidates' counts, in order, after some noise on all of them.
 
@@ -220,7 +229,7 @@ class NoisyList(_Histogram):
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class HistogramTopK(NoisyList):
     """The k largest of public candidates' counts, in order, after noise on all of them.
 
@@ -247,27 +256,17 @@ class HistogramTopK(NoisyList):
     (['cats', 'dogs'], (912, 700), 4)
     """
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Slot[Number, Epsilon] = given()
+    delta: Slot[Number, Fraction] = given(default=0)
     items_per_person: int
-    acknowledge: str | None
+    acknowledge: str | None = None
+    objective: Objective = "max"
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int,
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-    ) -> None:
-        _read(self, epsilon, delta, items_per_person, acknowledge)
+    def __post_init__(self) -> None:
+        _read(self)
         # docs/proofs/histograms.md#privacy
-        noise = make_noise(
-            self.epsilon, self.delta, moved=self.items_per_person, acknowledge=acknowledge
-        )
-        NoisyList.__init__(self, k=k, noise=noise, objective=objective)
+        noise = make_noise(self.epsilon, self.delta, moved=self.items_per_person)
+        NoisyList.__init__(self, k=self.k, noise=noise, objective=self.objective)
 
     def privacy_loss(self) -> Loss:
         """What the list costs, with its counts."""
@@ -281,7 +280,7 @@ class HistogramTopK(NoisyList):
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class NoisyUnknownList(_Histogram):
     """The k largest counts of items that nobody knows beforehand: those that are above a
     threshold after some noise on every count that is not 0.
@@ -365,7 +364,7 @@ class NoisyUnknownList(_Histogram):
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class UnknownDomainHistogram(NoisyUnknownList):
     """The k largest counts of items that nobody knows beforehand: those that are above a
     threshold after noise on every count that is not 0.
@@ -392,22 +391,14 @@ class UnknownDomainHistogram(NoisyUnknownList):
     (['cats', 'dogs'], (912, 700), 15)
     """
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Slot[Number, Epsilon] = given()
+    delta: Slot[Number, Fraction] = given(default=0)
     items_per_person: int
-    acknowledge: str | None
+    acknowledge: str | None = None
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int,
-        acknowledge: str | None = None,
-    ) -> None:
-        set_frozen(self, k=count(k, "k"))
-        _read(self, epsilon, delta, items_per_person, acknowledge)
+    def __post_init__(self) -> None:
+        set_frozen(self, k=count(self.k, "k"))
+        _read(self)
         positive_delta(self.delta)
         # the first of the lowest: Laplace noise, where it is as good
         found = [self._with_laplace(), *self._with_gaussian()]
@@ -424,8 +415,7 @@ class UnknownDomainHistogram(NoisyUnknownList):
 
     def _with_laplace(self) -> tuple[int, CountNoise, Fraction]:
         """The threshold with Laplace noise, which leaves all of delta to it."""
-        items, acknowledge = self.items_per_person, self.acknowledge
-        noise = make_noise(self.epsilon, Fraction(0), moved=items, acknowledge=acknowledge)
+        noise = make_noise(self.epsilon, Fraction(0), moved=self.items_per_person)
 
         def above() -> arb:
             # items * e^(-rate t) / (1 + e^-rate) <= delta
@@ -443,8 +433,9 @@ class UnknownDomainHistogram(NoisyUnknownList):
             rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)
             if rho is None:
                 continue
+            # a large rho is that of a large epsilon, which was acknowledged
             noise = DiscreteGaussian(
-                rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge
+                rho=rho, squared_sensitivity=self.items_per_person, acknowledge=NOT_PRIVATE
             )
             # docs/proofs/gaussian-profile.md#thresholds
             found = threshold(self.epsilon, self.delta, noise.variance, moved=self.items_per_person)
@@ -453,17 +444,11 @@ class UnknownDomainHistogram(NoisyUnknownList):
                 yield height, noise, named
 
 
-def _read(
-    made: HistogramTopK | UnknownDomainHistogram,
-    epsilon: Number,
-    delta: Number,
-    items_per_person: int,
-    acknowledge: str | None,
-) -> None:
-    """Hold what both histograms are given."""
-    set_frozen(made, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
-    set_frozen(made, delta=read_delta(delta))
-    set_frozen(made, items_per_person=count(items_per_person, "items_per_person"))
+def _read(made: HistogramTopK | UnknownDomainHistogram) -> None:
+    """Read what both histograms are given."""
+    set_frozen(made, epsilon=read_epsilon(made.epsilon, made.acknowledge))
+    set_frozen(made, delta=read_delta(made.delta))
+    set_frozen(made, items_per_person=count(made.items_per_person, "items_per_person"))
 
 
 def _said(made: HistogramTopK | UnknownDomainHistogram) -> list[str]:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -42,7 +42,7 @@ from discreet.mechanisms.error_bounds import softmax_error
 from discreet.mechanisms.grid import plain_number
 from discreet.mechanisms.scores import Scores, read_candidates
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
+from discreet.privacy.parameters import WithRange, parameterized, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.envelope import draw_exponential
@@ -55,8 +55,8 @@ _FARTHEST = Fraction(10) ** 300
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class IntervalExponentialMechanism:
+@parameterized
+class IntervalExponentialMechanism(WithRange):
     """Pick a point of the line, where the score is constant on each of some pieces:
     odds length * exp(rate * score).
 
@@ -88,13 +88,8 @@ class IntervalExponentialMechanism:
     """
 
     bounds: tuple[Number, Number]
-    epsilon: Fraction
-    sensitivity: Number | None
-    monotonic: bool
-    score_range: Number | None
-    objective: Objective
-    step: Number | None
-    acknowledge: str | None
+    objective: Objective = "max"
+    step: Number | None = None
     _rate: Fraction = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
     _low: Fraction = field(init=False, compare=False)
@@ -102,31 +97,14 @@ class IntervalExponentialMechanism:
     _step: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        bounds: tuple[Number, Number],
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        objective: Objective = "max",
-        step: Number | None = None,
-        acknowledge: str | None = None,
-    ) -> None:
-        exact = read_epsilon(epsilon, acknowledge)
+    def __post_init__(self) -> None:
         # over the points of a public grid: docs/proofs/quantiles.md#one-quantile
-        span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
-        )
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
-        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        low, high = _read_bounds(bounds)
-        set_frozen(self, bounds=bounds, _low=low, _high=high)
-        set_frozen(self, step=step, _step=_read_step(step, high - low))
-        set_frozen(self, _rate=exact / span.value, _loss=BoundedRange(exact))
-        set_frozen(self, _resolution=float(min(span.resolution, Fraction(2) ** 1000)))
+        WithRange.__post_init__(self)
+        choice(self.objective, OBJECTIVES, "objective")
+        low, high = _read_bounds(self.bounds)
+        set_frozen(self, _low=low, _high=high, _step=_read_step(self.step, high - low))
+        set_frozen(self, _rate=self.epsilon / self._range.value, _loss=BoundedRange(self.epsilon))
+        set_frozen(self, _resolution=float(min(self._range.resolution, Fraction(2) ** 1000)))
 
     def __repr__(self) -> str:
         shown = f"epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +25,6 @@ _LONGEST = 10_000
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
 class JointTopK(TopKMechanism):
     """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount
     by which a member is behind its rank).
@@ -52,6 +50,8 @@ class JointTopK(TopKMechanism):
     >>> mechanism.privacy_loss()
     BoundedRange(epsilon=2)
     """
+
+    __slots__ = ()
 
     def _calibrate(self) -> BoundedRange | PureDP:
         if self.delta:

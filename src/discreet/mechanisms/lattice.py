@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,7 @@ from discreet.exact.rationals import (
 )
 from discreet.mechanisms.error_bounds import concave_error
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
+from discreet.privacy.parameters import WithRange, parameterized, read_probability
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.samplers.lattice import Distance, EndlessScoreError, draw_lattice
@@ -42,8 +42,8 @@ Score = Callable[[int], Number]
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class LatticeExponentialMechanism:
+@parameterized
+class LatticeExponentialMechanism(WithRange):
     """Pick one of all whole numbers, without a bound, with odds exp(rate * score).
 
     epsilon: the privacy loss of one selection.
@@ -76,35 +76,17 @@ class LatticeExponentialMechanism:
     True
     """
 
-    epsilon: Fraction
-    sensitivity: Number | None
-    monotonic: bool
-    score_range: Number | None
-    start: int
-    acknowledge: str | None
+    start: int = 0
     _rate: fmpq = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        start: int = 0,
-        acknowledge: str | None = None,
-    ) -> None:
-        if not is_whole(start):
-            raise ParameterTypeError("start", "a whole number", start)
-        exact = read_epsilon(epsilon, acknowledge)
+    def __post_init__(self) -> None:
+        if not is_whole(self.start):
+            raise ParameterTypeError("start", "a whole number", self.start)
         # docs/proofs/noise.md#all-whole-numbers
-        span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
-        )
-        set_frozen(self, epsilon=exact, acknowledge=acknowledge, start=int(start))
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        set_frozen(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact))
+        WithRange.__post_init__(self)
+        set_frozen(self, start=int(self.start), _loss=BoundedRange(self.epsilon))
+        set_frozen(self, _rate=rational(self.epsilon / self._range.value))
 
     def __repr__(self) -> str:
         return (

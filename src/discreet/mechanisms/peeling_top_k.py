@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -21,7 +21,14 @@ from discreet.mechanisms.error_bounds import first_heads_list_error, softmax_lis
 from discreet.mechanisms.laws import EXPONENTIAL_LAW, GROUPED_DRAWS, PERMUTE_AND_FLIP_LAW, Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.parameters import ScoreRange, read_delta, read_epsilon, read_probability
+from discreet.privacy.parameters import (
+    Slot,
+    WithRange,
+    given,
+    parameterized,
+    read_delta,
+    read_probability,
+)
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.distances import OrderedDistances, measure
@@ -40,8 +47,8 @@ _REMEMBERED = 64
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class TopKMechanism(ABC):
+@parameterized
+class TopKMechanism(WithRange, ABC):
     """A way to pick the k best of many candidates, in order, with one stated privacy
     loss for the whole list.
 
@@ -52,41 +59,19 @@ class TopKMechanism(ABC):
     """
 
     k: int
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: Number | None
-    monotonic: bool
-    score_range: Number | None
-    objective: Objective
-    acknowledge: str | None
-    _range: ScoreRange = field(init=False, compare=False)
+    delta: Slot[Number, Fraction] = given(default=0)
+    objective: Objective = "max"
     _pick_loss: BoundedRange | PureDP = field(init=False, compare=False)
     _rate: fmpq = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
     _usual: dict[int, Accuracy] = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-    ) -> None:
-        set_frozen(self, k=count(k, "k"))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
-        set_frozen(self, delta=read_delta(delta))
-        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective"))
+    def __post_init__(self) -> None:
+        set_frozen(self, k=count(self.k, "k"), delta=read_delta(self.delta))
+        choice(self.objective, OBJECTIVES, "objective")
         # docs/proofs/top-k.md#peeling-privacy
-        span = ScoreRange.read(
-            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range
-        )
-        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        set_frozen(self, _range=span, _resolution=nearest_float(span.resolution), _usual={})
+        WithRange.__post_init__(self)
+        set_frozen(self, _resolution=nearest_float(self._range.resolution), _usual={})
         set_frozen(self, _pick_loss=self._calibrate())
         set_frozen(self, _rate=rational(self.rate))
 
@@ -247,7 +232,7 @@ class TopKMechanism(ABC):
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class PeelingTopK(TopKMechanism):
     """Select k times, each time from the candidates that are left.
 
@@ -284,35 +269,13 @@ class PeelingTopK(TopKMechanism):
     (True, ApproxDP(epsilon=1, delta=1e-06))
     """
 
-    mechanism: PickName
+    mechanism: PickName = "permute-and-flip"
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-        mechanism: PickName = "permute-and-flip",
-    ) -> None:
+    def __post_init__(self) -> None:
         # first, because the loss of a pick is that of its mechanism:
         # docs/proofs/top-k.md#peeling-privacy
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
-        TopKMechanism.__init__(
-            self,
-            k=k,
-            epsilon=epsilon,
-            delta=delta,
-            sensitivity=sensitivity,
-            monotonic=monotonic,
-            score_range=score_range,
-            objective=objective,
-            acknowledge=acknowledge,
-        )
+        choice(self.mechanism, PICK_NAMES, "mechanism")
+        TopKMechanism.__post_init__(self)
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.prices import Price
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.parameters import read_delta, read_epsilon
+from discreet.privacy.parameters import Slot, WithEpsilon, given, parameterized, read_delta
 from discreet.randomness.chance import Chance
 from discreet.randomness.whole_numbers import draw_binomial
 from discreet.release import Release
@@ -124,34 +124,22 @@ def _off_rank(error: RankError, statement: Statement, failure_probability: Fract
     )
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class OneQuantile:
+@parameterized
+class OneQuantile(WithEpsilon):
     """One quantile: see `discreet.quantile`."""
 
     q: Fraction
-    epsilon: Fraction
-    neighbours: Neighbours
-    mechanism: PickName
-    acknowledge: str | None
-    rows: int
+    neighbours: Neighbours = "add-remove"
+    mechanism: PickName = "permute-and-flip"
+    rows: int = 1
     """How many values one person can have: each of them then moves the errors as one
     person would.
     """
 
-    def __init__(
-        self,
-        *,
-        q: Fraction,
-        epsilon: Number,
-        neighbours: Neighbours = "add-remove",
-        mechanism: PickName = "permute-and-flip",
-        acknowledge: str | None = None,
-        rows: int = 1,
-    ) -> None:
-        set_frozen(self, q=q, epsilon=read_epsilon(epsilon, acknowledge))
-        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours"))
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
-        set_frozen(self, acknowledge=acknowledge, rows=rows)
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
+        choice(self.neighbours, NEIGHBOURS, "neighbours")
+        choice(self.mechanism, PICK_NAMES, "mechanism")
 
     def privacy_loss(self) -> Loss:
         """What the release costs."""
@@ -191,54 +179,39 @@ class OneQuantile:
         )
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class ManyQuantiles:
+@parameterized
+class ManyQuantiles(WithEpsilon):
     """Many quantiles: see `discreet.quantiles`."""
 
     q: tuple[Fraction, ...]
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-    method: QuantileMethod
+    delta: Slot[Number, Fraction] = given(default=0)
+    neighbours: Neighbours = "add-remove"
+    method: QuantileMethod = "auto"
     grid_size: int
-    mechanism: PickName
+    mechanism: PickName = "permute-and-flip"
     """Of the last searches where there is no delta; splits are exponential mechanisms."""
-    acknowledge: str | None
-    rows: int
+    rows: int = 1
     """How many values one person can have."""
-    price: Price | None
+    price: Price | None = None
     """What epsilon buys, where the budget is known: with the method "auto" and no delta the
     layers share it.
     """
     _layer: BoundedRange | PureDP = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        q: tuple[Fraction, ...],
-        epsilon: Number,
-        delta: Number = 0,
-        neighbours: Neighbours = "add-remove",
-        method: QuantileMethod = "auto",
-        grid_size: int,
-        mechanism: PickName = "permute-and-flip",
-        acknowledge: str | None = None,
-        rows: int = 1,
-        price: Price | None = None,
-    ) -> None:
-        priced = method == "auto" and not delta
-        set_frozen(self, price=price if priced else None)
-        mechanism = mechanism if price is None else price.mechanism
-        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism"))
-        set_frozen(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge))
-        set_frozen(self, delta=read_delta(delta))
-        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours"))
-        choice(method, QUANTILE_METHODS, "method")
-        if method == "joint":
+    def __post_init__(self) -> None:
+        if self.price is not None:
+            set_frozen(self, mechanism=self.price.mechanism)
+        if self.method != "auto" or self.delta:
+            set_frozen(self, price=None)
+        choice(self.mechanism, PICK_NAMES, "mechanism")
+        WithEpsilon.__post_init__(self)
+        set_frozen(self, delta=read_delta(self.delta))
+        choice(self.neighbours, NEIGHBOURS, "neighbours")
+        choice(self.method, QUANTILE_METHODS, "method")
+        if self.method == "joint":
             self._require_small()
         # "auto" by benchmarks/quantiles.py, for any number and any data
-        set_frozen(self, method="recursive" if method == "auto" else method)
+        set_frozen(self, method="recursive" if self.method == "auto" else self.method)
         set_frozen(self, _layer=self._share())
 
     def _require_small(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import ClassVar
@@ -24,7 +23,7 @@ from discreet.exact.rationals import (
 )
 from discreet.mechanisms.whole_noise import WholeNoise, smallest_bound
 from discreet.privacy.loss import GaussianDP, Loss
-from discreet.privacy.parameters import read_mu
+from discreet.privacy.parameters import Slot, given, parameterized, read_mu
 from discreet.randomness.bulk_draws import added
 from discreet.randomness.chance import Chance
 from discreet.samplers.rounded_normals import draw_rounded_normals
@@ -40,7 +39,7 @@ _SAFE = 1 + 2.0**-38
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class RoundedGaussian(WholeNoise):
     """A whole number, or several, with normal noise that is rounded to a whole number.
 
@@ -66,19 +65,17 @@ class RoundedGaussian(WholeNoise):
     GaussianDP(mu=1)
     """
 
-    mu: Fraction
-    squared_sensitivity: Fraction
-    acknowledge: str | None
+    mu: Slot[Number, Fraction] = given()
+    squared_sensitivity: Slot[Number, Fraction] = given()
+    acknowledge: str | None = None
     name: ClassVar[str] = "rounded-gaussian"
     stated: ClassVar[tuple[str, str]] = "mu", "squared_sensitivity"
 
-    def __init__(
-        self, *, mu: Number, squared_sensitivity: Number, acknowledge: str | None = None
-    ) -> None:
-        name = "squared_sensitivity"
-        set_frozen(self, mu=read_mu(mu, acknowledge), acknowledge=acknowledge)
+    def __post_init__(self) -> None:
+        set_frozen(self, mu=read_mu(self.mu, self.acknowledge))
         # docs/proofs/noise.md#rounded-normal-noise
-        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name))
+        squares = whole_sensitivity(self.squared_sensitivity, "squared_sensitivity")
+        set_frozen(self, squared_sensitivity=squares)
 
     @property
     def variance(self) -> Fraction:

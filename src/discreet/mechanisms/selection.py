@@ -8,7 +8,7 @@ count and a place among the candidates that have it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice, set_frozen
+from discreet.exact.rationals import choice
 from discreet.literals import MECHANISM_NAMES, NOISES, MechanismName, Noise, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.laws import (
@@ -27,11 +27,11 @@ from discreet.mechanisms.laws import (
     PERMUTE_AND_FLIP_LAW,
     Law,
 )
+from discreet.privacy.parameters import ScoreRange, parameterized
 from discreet.randomness.chance import Chance
 from discreet.samplers.grouped_candidates import GroupedCandidates
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
 class ExponentialMechanism(SelectionMechanism):
     """Pick a candidate with odds exp(epsilon * score / range). The right choice when
     there will be many selections.
@@ -59,12 +59,12 @@ class ExponentialMechanism(SelectionMechanism):
     36.760959
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "exponential"
     # Candidate i has odds exp(-distance_i).
     law: ClassVar[Law] = EXPONENTIAL_LAW
 
 
-@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PermuteAndFlip(SelectionMechanism):
     """Go through the candidates in random order, flip a coin exp(epsilon * (score -
     best) / range), take the first heads.
@@ -93,6 +93,7 @@ class PermuteAndFlip(SelectionMechanism):
     PureDP(epsilon=1)
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "permute-and-flip"
     # The first heads in a random order, with coins exp(-distance_i).
     law: ClassVar[Law] = PERMUTE_AND_FLIP_LAW
@@ -106,7 +107,7 @@ _LAW_OF_NOISE: dict[Noise, Law] = {
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@parameterized
 class ReportNoisyMax(SelectionMechanism):
     """Add independent noise of scale range / epsilon to every score and report which
     one is the highest.
@@ -146,28 +147,10 @@ class ReportNoisyMax(SelectionMechanism):
 
     noise: Noise
 
-    def __init__(
-        self,
-        *,
-        noise: Noise,
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        objective: Objective = "max",
-        acknowledge: str | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
         # first, because the law is that of the noise: docs/proofs/report-noisy-max.md
-        set_frozen(self, noise=choice(noise, NOISES, "noise"))
-        SelectionMechanism.__init__(
-            self,
-            epsilon=epsilon,
-            sensitivity=sensitivity,
-            monotonic=monotonic,
-            score_range=score_range,
-            objective=objective,
-            acknowledge=acknowledge,
-        )
+        choice(self.noise, NOISES, "noise")
+        SelectionMechanism.__post_init__(self)
 
     @property
     def name(self) -> str:
@@ -195,26 +178,17 @@ MECHANISMS: dict[
 """The mechanisms that `select` knows, by name."""
 
 
+def mechanism_class(mechanism: MechanismName) -> Callable[..., SelectionMechanism]:
+    """The mechanism of this name, which takes its parameters by keyword."""
+    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism")]
+
+
 def make_mechanism(
-    mechanism: MechanismName,
-    epsilon: Number,
-    *,
-    sensitivity: Number | None = None,
-    monotonic: bool = False,
-    score_range: Number | None = None,
-    objective: Objective = "max",
-    acknowledge: str | None = None,
+    mechanism: MechanismName, epsilon: Fraction, span: ScoreRange, objective: Objective = "max"
 ) -> SelectionMechanism:
-    """The mechanism of this name with these parameters."""
+    """The mechanism of this name with parameters that were read."""
     # handed on unchanged: docs/proofs/exponential.md#what-the-code-states
-    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism")](
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
+    return mechanism_class(mechanism)(epsilon=epsilon, score_range=span, objective=objective)
 
 
 def require_grouped(mechanism: SelectionMechanism) -> None:

@@ -32,7 +32,15 @@ from discreet.mechanisms.error_bounds import softmax_list_error
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Composed, Loss
-from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
+from discreet.privacy.parameters import (
+    Epsilon,
+    Slot,
+    WithEpsilon,
+    given,
+    parameterized,
+    read_delta,
+    read_probability,
+)
 from discreet.randomness.chance import Bits, Chance, read_bits, start_of_shuffle
 from discreet.release import Release
 from discreet.samplers.distances import measure
@@ -53,8 +61,8 @@ _MIXER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 @public_class
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class UnknownDomainTopK:
+@parameterized
+class UnknownDomainTopK(WithEpsilon):
     """The k most frequent of the items that occur in the data, without a public list of items.
 
     Only items that stand clearly above the crowd are named: an item that few persons
@@ -86,28 +94,16 @@ class UnknownDomainTopK:
     """
 
     k: int
-    epsilon: Fraction
-    delta: Fraction
+    delta: Slot[Number, Fraction] = given()
     limit: int
-    items_per_person: int | None
-    acknowledge: str | None
+    items_per_person: int | None = None
     _domain: LimitedDomain = field(init=False, compare=False)
     _loss: Loss = field(init=False, compare=False)
 
-    def __init__(
-        self,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number,
-        limit: int,
-        items_per_person: int | None = None,
-        acknowledge: str | None = None,
-    ) -> None:
-        set_frozen(self, k=count(k, "k"))
-        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge), acknowledge=acknowledge)
-        set_frozen(self, delta=positive_delta(delta))
-        most, items = read_domain(self.k, limit, items_per_person)
+    def __post_init__(self) -> None:
+        set_frozen(self, k=count(self.k, "k"), delta=positive_delta(self.delta))
+        WithEpsilon.__post_init__(self)
+        most, items = read_domain(self.k, self.limit, self.items_per_person)
         set_frozen(self, limit=most, items_per_person=items)
         set_frozen(self, _domain=self._calibrate())
         # docs/proofs/unknown-domain.md#privacy
@@ -134,7 +130,7 @@ class UnknownDomainTopK:
         # docs/proofs/unknown-domain.md#privacy
         domain = LimitedDomain(pick, made.delta, made.limit, made.items_per_person)
         loss = Composed({pick: k}, made.delta)
-        set_frozen(made, epsilon=k * pick.epsilon, _domain=domain, _loss=loss)
+        set_frozen(made, epsilon=Epsilon(k * pick.epsilon), _domain=domain, _loss=loss)
         return made
 
     def __repr__(self) -> str:

@@ -10,11 +10,24 @@ one sign.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
+from typing import Any, Generic, TypeVar, dataclass_transform
 
 from discreet.errors import ParameterError, ParameterTypeError, public_class
-from discreet.exact.rationals import Number, exact_binary, exact_decimal, positive
+from discreet.exact.rationals import (
+    Number,
+    exact_binary,
+    exact_decimal,
+    positive,
+    require_flag,
+    set_frozen,
+)
+
+Given = TypeVar("Given", contravariant=True)
+Kept = TypeVar("Kept", covariant=True)
+Declared = TypeVar("Declared", bound=type)
 
 NOT_PRIVATE = "not private in any useful sense"
 """What a caller has to say, as `acknowledge`, to use an epsilon or a rho above 64."""
@@ -23,9 +36,73 @@ _LARGEST_LOSS = 64
 _LARGEST_MU = 11
 
 
-def read_epsilon(epsilon: Number, acknowledge: str | None) -> Fraction:
+class Slot(Generic[Given, Kept]):
+    """For type checkers: an attribute that is given as one type and kept as another."""
+
+    def __get__(self, instance: object, owner: type | None = None) -> Kept:
+        raise AttributeError
+
+    def __set__(self, instance: object, value: Given) -> None:
+        raise AttributeError
+
+
+def given(default: Any = MISSING) -> Any:
+    """A parameter that is a `Slot`: its default has the type that is given."""
+    return field(default=default)
+
+
+# not as frozen: mypy would then take what is given for what is kept
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, given))
+def parameterized(declared: Declared) -> Declared:
+    """A frozen class whose fields are its parameters, by keyword, which its `__post_init__` reads
+    once. A subclass states only its own.
+    """
+    make: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+    made: Declared = make(declared)
+    shown = vars(made)["__init__"].__annotations__
+    # help shows the types that are given
+    shown |= {name: _SLOT.sub(r"\1", kind) for name, kind in shown.items() if name != "return"}
+    return made
+
+
+_SLOT = re.compile(r"Slot\[(.*), .*\]")
+
+
+class Epsilon(Fraction):
+    """An epsilon that was read. Whoever takes an epsilon takes it as it is: above 64, its caller
+    acknowledged that where it was read.
+    """
+
+    __slots__ = ()
+
+    def part(self, share: Fraction) -> Epsilon:
+        """A part of it, which needs no acknowledgement of its own."""
+        return Epsilon(self * share)
+
+    def __repr__(self) -> str:
+        return repr(Fraction(self))
+
+
+def read_epsilon(epsilon: Number, acknowledge: str | None = None) -> Epsilon:
     """A positive epsilon; above 64 only with the caller's acknowledgement."""
-    return _read_loss(epsilon, "epsilon", acknowledge)
+    if isinstance(epsilon, Epsilon):
+        return epsilon
+    return Epsilon(_read_loss(epsilon, "epsilon", acknowledge))
+
+
+@parameterized
+class WithEpsilon:
+    """What costs an epsilon, stated once for all mechanisms.
+
+    epsilon: the privacy loss.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+    """
+
+    epsilon: Slot[Number, Epsilon] = given()
+    acknowledge: str | None = None
+
+    def __post_init__(self) -> None:
+        set_frozen(self, epsilon=read_epsilon(self.epsilon, self.acknowledge))
 
 
 def read_rho(rho: Number, acknowledge: str | None) -> Fraction:
@@ -64,10 +141,13 @@ def read_delta(delta: Number) -> Fraction:
     return exact
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRange:
-    """The exact range of a score function, and the coarsest step at which its scores
-    still mean something.
+    """How far one person can move the scores: their exact range, and the coarsest step at
+    which they still mean something.
+
+    sensitivity, monotonic, score_range: what the caller said; the range itself, or a
+        sensitivity that bounds it.
 
     Two score functions that give the same mechanism have the same range, whatever their
     sensitivities. The source texts' example: with X = Y = {0, 1}, q(x, y) = x + y has
@@ -87,37 +167,63 @@ class ScoreRange:
     (1, 1)
     """
 
-    value: Fraction
-    resolution: Fraction
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | ScoreRange | None = None
+    value: Fraction = field(init=False)
+    resolution: Fraction = field(init=False)
 
-    @classmethod
-    def read(
-        cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None
-    ) -> ScoreRange:
-        """Read what the caller said: a sensitivity (with or without `monotonic`), or
-        the range itself.
-        """
-        if not isinstance(monotonic, bool):
-            raise ParameterTypeError("monotonic", "True or False", monotonic)
-        if score_range is not None:
-            if sensitivity is not None or monotonic:
-                raise ParameterError(
-                    "score_range",
-                    "given alone",
-                    score_range,
-                    "It replaces 'sensitivity' and 'monotonic'.",
-                )
-            value = positive(exact_binary(score_range, "score_range"), score_range, "score_range")
-            return cls(value, value)
-        if sensitivity is None:
-            raise ParameterTypeError(
-                "sensitivity",
-                "given",
-                None,
-                "Say how far one person can move one score; there is no default.",
-            )
-        value = positive(exact_binary(sensitivity, "sensitivity"), sensitivity, "sensitivity")
-        return cls(value if monotonic else 2 * value, value)
+    def __post_init__(self) -> None:
+        require_flag(self.monotonic, "monotonic")
+        name, stated = "sensitivity", self.sensitivity
+        if self.score_range is not None:
+            if stated is not None or self.monotonic:
+                hint = "It replaces 'sensitivity' and 'monotonic'."
+                raise ParameterError("score_range", "given alone", self.score_range, hint)
+            if isinstance(self.score_range, ScoreRange):
+                # read before
+                read = self.score_range
+                set_frozen(self, **{each.name: getattr(read, each.name) for each in fields(self)})
+                return
+            name, stated = "score_range", self.score_range
+        if stated is None:
+            hint = "Say how far one person can move one score; there is no default."
+            raise ParameterTypeError(name, "given", None, hint)
+        moved = positive(exact_binary(stated, name), stated, name)
+        twice = self.score_range is None and not self.monotonic
+        set_frozen(self, value=2 * moved if twice else moved, resolution=moved)
+
+
+@parameterized
+class WithRange(WithEpsilon):
+    """What costs an epsilon for scores that one person moves by a range, stated once for all
+    mechanisms.
+
+    sensitivity: the most that one person can move one score.
+    monotonic: True if one person moves all scores in the same direction (counts under
+        adding or removing a person).
+    score_range: instead of the two above, the range itself: the most by which one
+        person's moves of two scores differ; or a `ScoreRange`, which says any of the three.
+    """
+
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | ScoreRange | None = None
+    _range: ScoreRange = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        WithEpsilon.__post_init__(self)
+        # as the caller said it: docs/proofs/exponential.md#what-the-code-states
+        span = ScoreRange(
+            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range
+        )
+        set_frozen(
+            self,
+            sensitivity=span.sensitivity,
+            monotonic=span.monotonic,
+            score_range=span.score_range,
+            _range=span,
+        )
 
 
 @public_class

@@ -13,6 +13,7 @@ from discreet.literals import MechanismName, PersonRule
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import ScoreRange
 from discreet.questions.kinds import (
     WHICH_ROW,
     ColumnName,
@@ -59,7 +60,8 @@ class BestPrice(Question):
         most = max(exact.values())
         # One person more raises each revenue by 0 up to the highest price:
         # docs/proofs/tables.md#ranges
-        made = make_mechanism(mechanism, self.epsilon, sensitivity=most, monotonic=True)
+        span = ScoreRange(sensitivity=most, monotonic=True)
+        made = make_mechanism(mechanism, self.epsilon, span)
         require_number(table, self.column)
         amounts = [exact[price] for price in ascending]
 

@@ -24,6 +24,7 @@ from discreet.exact.rationals import Number
 from discreet.literals import VectorRule
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import Slot
 from discreet.questions.kinds import (
     Amount,
     AmountOrNone,
@@ -36,7 +37,6 @@ from discreet.questions.kinds import (
     Pairs,
     PerColumn,
     RowCondition,
-    Slot,
     TwoLabels,
     WholeNumber,
 )

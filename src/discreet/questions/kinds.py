@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any
 
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, read_each
 from discreet.exact.rationals import (
@@ -36,7 +36,7 @@ from discreet.mechanisms.grid import (
     read_shares,
 )
 from discreet.mechanisms.rows import MOST_COLUMNS
-from discreet.privacy.parameters import read_delta, read_epsilon
+from discreet.privacy.parameters import Slot, read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
 from discreet.tables.condition_language import Where, read_where
@@ -44,8 +44,6 @@ from discreet.tables.conditions import Condition
 from discreet.tables.items import Labels, read_split
 from discreet.tables.table import read_name
 
-Given = TypeVar("Given", contravariant=True)
-Kept = TypeVar("Kept", covariant=True)
 Reader = Callable[[Any, str], Any]
 """Reads a value: from the value and the name of the parameter."""
 
@@ -57,16 +55,6 @@ _NUMBER = re.compile(
     r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?|-?[0-9]{1,60}/[0-9]{1,60}"
 )
 _NUMBER_RULE = "a finite number such as 2, 0.5 or 1/3"
-
-
-class Slot(Generic[Given, Kept]):
-    """For type checkers: an attribute that is given as one type and kept as another."""
-
-    def __get__(self, instance: object, owner: type | None = None) -> Kept:
-        raise AttributeError
-
-    def __set__(self, instance: object, value: Given) -> None:
-        raise AttributeError
 
 
 @dataclass(frozen=True, kw_only=True)

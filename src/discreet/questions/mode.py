@@ -17,7 +17,7 @@ from discreet.mechanisms.counted_selection import CountedSelection, make_counted
 from discreet.mechanisms.prices import Price
 from discreet.mechanisms.selection import draw_grouped, make_mechanism, require_grouped
 from discreet.privacy.cost import Cost
-from discreet.privacy.parameters import Unit
+from discreet.privacy.parameters import ScoreRange, Unit
 from discreet.questions.kinds import (
     CandidatesOrTable,
     ColumnName,
@@ -122,13 +122,14 @@ class Mode(Question):
             epsilon = (price.gap() if self.with_gap else price.selection).epsilon
         name = self.mechanism or price.mechanism
         # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
-        return make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
+        return make_mechanism(name, epsilon, ScoreRange(sensitivity=1, monotonic=True))
 
     def _counted(self, price: Price) -> CountedSelection:
         """One name with its count: half of the price for each."""
         if self.mechanism is not None:
             # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
-            return make_counted(self.mechanism, self.epsilon, sensitivity=1, monotonic=True)
+            span = ScoreRange(sensitivity=1, monotonic=True)
+            return make_counted(make_mechanism(self.mechanism, self.epsilon, span))
         half = price.part(Fraction(1, 2))
         # docs/proofs/histograms.md#counts-of-what-was-picked
         noise = half.noise_for_counts(1, items_per_person=1)

@@ -12,6 +12,7 @@ from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_nam
 from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.selection import make_mechanism
 from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import ScoreRange
 from discreet.questions.kinds import (
     Candidates,
     Epsilon,
@@ -119,8 +120,8 @@ class Select(Question):
         made = make_mechanism(
             self.mechanism or default_mechanism(inquiry.rule),
             self.epsilon,
-            score_range=range_of_totals(totals),
-            objective=self.objective,
+            ScoreRange(score_range=range_of_totals(totals)),
+            self.objective,
         )
 
         def answer(bits: Bits | None) -> Release:

@@ -43,9 +43,9 @@ class TestOurs:
         ],
     )
     def test_the_loss_is_a_number_and_it_is_tight(self, mechanism):
-        from discreet.mechanisms.selection import make_mechanism
+        from discreet.mechanisms.selection import mechanism_class
 
-        made = make_mechanism(mechanism, 1, sensitivity=1)
+        made = mechanism_class(mechanism)(epsilon=1, sensitivity=1)
         report = audit(made, scores=4, draws=1000)
         assert not report.violated
         assert report.passed

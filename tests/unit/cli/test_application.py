@@ -284,7 +284,7 @@ def test_the_command_line_uses_public_names_only():
     import ast
     from pathlib import Path
 
-    allowed = {("discreet.mechanisms.selection", name) for name in ("make_mechanism",)}
+    allowed = {("discreet.mechanisms.selection", name) for name in ("mechanism_class",)}
     allowed |= {
         ("discreet.accuracy", "shown_bound"),
         ("discreet.mechanisms.count_lists", "ListRequest"),

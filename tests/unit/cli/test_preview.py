@@ -12,6 +12,7 @@ import pytest
 
 import discreet
 from discreet.mechanisms.count_lists import make_top_k
+from discreet.privacy.parameters import ScoreRange
 from discreet.questions import QUESTIONS
 
 
@@ -71,7 +72,9 @@ def test_simulated_answers_have_the_law_of_real_ones(k):
         # six standard deviations
         assert abs(found - odds).max() < 6 * np.sqrt(0.25 / 4000)
     else:
-        ranked = make_top_k(k, 0.5, 0, sensitivity=1, monotonic=True).accuracy(candidates=3)
+        ranked = make_top_k(k, 0.5, 0, ScoreRange(sensitivity=1, monotonic=True)).accuracy(
+            candidates=3
+        )
         assert seen.accuracy.bound == math.floor(ranked.bound)
     assert (seen.errors > seen.accuracy.bound).mean() <= 0.05 + 6 * np.sqrt(0.05 / 4000)
 

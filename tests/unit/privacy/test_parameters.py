@@ -8,11 +8,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
-from discreet.privacy.parameters import ScoreRange
-
-
-def read(*, sensitivity=None, monotonic=False, score_range=None):
-    return ScoreRange.read(sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+from discreet.privacy.parameters import ScoreRange, read_epsilon
 
 
 @loop_over(
@@ -34,7 +30,8 @@ def read(*, sensitivity=None, monotonic=False, score_range=None):
     ids=str,
 )
 def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, value, resolution):
-    assert read(**given) == ScoreRange(Fraction(value), Fraction(resolution))
+    read = ScoreRange(**given)
+    assert (read.value, read.resolution) == (value, resolution)
 
 
 def test_there_is_no_default():
@@ -42,7 +39,7 @@ def test_there_is_no_default():
         discreet.errors.ParameterTypeError,
         match=r"'sensitivity' parameter must be given.*no default",
     ):
-        read()
+        ScoreRange()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +52,7 @@ def test_the_range_is_given_alone(other):
         discreet.ParameterError,
         match=r"'score_range' parameter must be given alone\. Got 2\.",
     ):
-        read(score_range=2, **other)
+        ScoreRange(score_range=2, **other)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +80,35 @@ def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
         for words in (one, other)
     ]
     assert distributions[0] == distributions[1]
+
+
+def test_a_part_of_an_epsilon_was_acknowledged_with_it():
+    half = read_epsilon(200, discreet.NOT_PRIVATE).part(Fraction(1, 2))
+    assert discreet.mechanisms.PermuteAndFlip(epsilon=half, sensitivity=1).epsilon == 100
+    with pytest.raises(discreet.ParameterError, match=r"at most 64\. Got 100"):
+        discreet.mechanisms.PermuteAndFlip(epsilon=Fraction(half), sensitivity=1)
+    told = {"epsilon": 200, "sensitivity": 1, "acknowledge": discreet.NOT_PRIVATE}
+    scores = {"a": 900, "b": 1, "c": 2}
+    assert discreet.select(scores, **told, with_counts=True).loss == discreet.PureDP(200)
+    for method in ("peel", "histogram"):
+        made = discreet.top_k(
+            scores, k=2, **told, items_per_person=2, method=method, with_counts=True
+        )
+        assert made.loss.epsilon == 200
+
+
+def test_an_epsilon_shows_as_the_number_that_it_is():
+    assert repr(read_epsilon(Fraction(1, 3))) == "Fraction(1, 3)"
+
+
+@pytest.mark.parametrize(
+    "said", [{"sensitivity": 2}, {"sensitivity": 2, "monotonic": True}, {"score_range": 2}], ids=str
+)
+def test_a_range_that_was_read_says_what_its_caller_said(said):
+    span = ScoreRange(**said)
+    made = discreet.mechanisms.PermuteAndFlip(epsilon=1, score_range=span)
+    stated = discreet.mechanisms.PermuteAndFlip(epsilon=1, **said)
+    assert (made, repr(made)) == (stated, repr(stated))
+    assert made.rate == stated.rate
+    with pytest.raises(discreet.ParameterError, match=r"'score_range' parameter .* given alone"):
+        discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, score_range=span)

@@ -34,7 +34,7 @@ from discreet.cli.terminal import (
 from discreet.errors import ScoresError
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
-from discreet.mechanisms.selection import make_mechanism
+from discreet.mechanisms.selection import mechanism_class
 from discreet.questions.kinds import Choice, Whole
 from discreet.questions.question import Parameter
 
@@ -86,7 +86,7 @@ def mechanism_of(typed: Typed) -> SelectionMechanism:
     """The mechanism that was typed, or a refusal that names the option to change."""
     values = {name: value for name, value in typed.values().items() if name in MECHANISM}
     with typed.in_these_words():
-        return make_mechanism(values.pop("mechanism"), values.pop("epsilon"), **values)
+        return mechanism_class(values.pop("mechanism"))(**values)
 
 
 @scores.command("select")
