@@ -127,10 +127,7 @@ class TestRefused:
             ((*CLAIM, "--confidence", "1"), ("'--confidence'", "between 0 and 1", "Got '1'.")),
             ((*CLAIM, "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
             ((*CLAIM, "--objective", "most"), ("'--objective'", "'max', 'min'", "Got 'most'.")),
-            (
-                (*CLAIM, "--plot", "a.gif"),
-                ("'--plot'", ".svg, .png", "Got 'a.gif'."),
-            ),
+            ((*CLAIM, "--plot", "a.gif"), ("'--plot'", ".svg, .png", "Got 'a.gif'.")),
             ((*CLAIM, "--plot", "no/a.png"), ("'--plot'", "a file that you may write")),
         ],
     )

@@ -96,10 +96,7 @@ WRONG = {
         without("linear", "--bounds", "--bounds", "1,2,3"),
         "'--bounds' .* two numbers",
     ),
-    "one class": (
-        without("logistic", "--classes", "--classes", "no"),
-        "'--classes' .* a pair",
-    ),
+    "one class": (without("logistic", "--classes", "--classes", "no"), "'--classes' .* a pair"),
     "no such label": (without("logistic", "--label", "--label", "colour"), "'--label' .* 'colour'"),
     "no such target": (without("linear", "--target", "--target", "colour"), "'--target' .* 'colo"),
     "a picture of another kind": (typed("subspace", "--plot", "a.pdf"), "'--plot' .* .svg, .png"),

@@ -214,19 +214,6 @@ def test_odds_are_told_where_epsilon_bounds_them(shell, words, told):
     assert ("2.719 times" in shown) is told
 
 
-def test_the_budget_is_said(shell, tmp_path):
-    words = ["choose-epsilon", "count", "--budget-rho", "1/2"]
-    assert "the budget of all questions is ZCDP(rho=0.5)." in shell(*words).out
-    shown = " ".join(shell("choose-epsilon", "count").out.split())
-    assert (
-        "This assumes that epsilons add up, or that this question takes the whole budget. For "
-        "another budget, give --budget-epsilon and --budget-delta, or --budget-rho." in shown
-    )
-    picture = tmp_path / "count.svg"
-    assert shell(*words, "--plot", str(picture)).code == 0
-    assert "ZCDP(rho=0.5)" in picture.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

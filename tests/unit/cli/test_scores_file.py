@@ -96,13 +96,6 @@ class TestFormats:
         )
         assert read(path) == {"x": 1, "true": 2}
 
-    def test_parquet(self, tmp_path):
-        path = parquet(
-            tmp_path / "votes.parquet",
-            "SELECT * FROM (VALUES ('x', 1::TINYINT), ('y', 2)) AS t(name, votes)",
-        )
-        assert read(path) == {"x": 1, "y": 2}
-
     @pytest.mark.parametrize(
         ("label", "value"),
         [
@@ -164,13 +157,6 @@ class TestExactness:
             )
         ).values()
         assert Fraction(score) == int(digits)
-
-    def test_parquet_integers(self, tmp_path):
-        query = (
-            f"SELECT * FROM (VALUES ('x', {2**64 - 1}::UBIGINT), ('y', {2**64 - 2}::UBIGINT)) AS "
-            "t(name, votes)"
-        )
-        assert read(parquet(tmp_path / "v.parquet", query)) == {"x": 2**64 - 1, "y": 2**64 - 2}
 
     def test_parquet_doubles_stay_doubles(self, tmp_path):
         (score,) = read(

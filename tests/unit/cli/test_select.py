@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import BoundedRange, PureDP, Release
+from discreet import PureDP, Release
 from discreet.accounting import LogisticDP
 
 VOTES = (
@@ -50,39 +50,6 @@ def test_json_is_a_release(votes):
     assert outcome.out == release.to_json() + "\n"
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "loss"),
-    [
-        ("permute-and-flip", PureDP),
-        ("exponential", BoundedRange),
-        ("gumbel-noise", BoundedRange),
-        ("exponential-noise", PureDP),
-        ("laplace-noise", PureDP),
-    ],
-)
-def test_mechanisms(votes, mechanism, loss):
-    release = Release.from_json(votes(*PRIVACY, "--mechanism", mechanism, "--json").out)
-    assert (release.mechanism, release.loss, release.value) == (mechanism, loss(1), "terrier")
-
-
-def test_the_smallest_can_be_best(shell, tmp_path):
-    (tmp_path / "costs.csv").write_text("name,cost\na,-9000\nb,0\nc,9000\n")
-    arguments = (
-        "scores",
-        "select",
-        "costs.csv",
-        "--label",
-        "name",
-        "--score",
-        "cost",
-        *PRIVACY,
-        "--json",
-        "--objective",
-    )
-    assert Release.from_json(shell(*arguments, "min").out).value == "a"
-    assert Release.from_json(shell(*arguments, "max").out).value == "c"
-
-
 def test_epsilon_is_the_decimal_that_was_typed(votes):
     release = Release.from_json(votes("--epsilon", "0.1", "--sensitivity", "1/3", "--json").out)
     assert release.loss == PureDP(0.1)
@@ -102,37 +69,6 @@ def test_standard_input_is_csv(shell):
     shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"").refused("'FILE'", "It is empty")
     shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"a,b\n1,2\n").refused(
         "a column of standard input"
-    )
-
-
-def test_json_lines_and_parquet(shell, tmp_path):
-    import duckdb
-
-    (tmp_path / "v.jsonl").write_text('{"name": "x", "votes": 9000}\n{"name": "y", "votes": 1}\n')
-    with duckdb.connect(":memory:") as connection:
-        connection.sql(
-            "SELECT * FROM (VALUES (10, 9000.5), (11, 0)) AS t(name, votes)"
-        ).write_parquet(str(tmp_path / "v.parquet"))
-    assert (
-        Release.from_json(
-            shell("scores", "select", "v.jsonl", *COLUMNS, *PRIVACY, "--json").out
-        ).value
-        == "x"
-    )
-    assert (
-        Release.from_json(
-            shell("scores", "select", "v.parquet", *COLUMNS, *PRIVACY, "--json").out
-        ).value
-        == 10
-    )
-
-
-def test_one_candidate_is_returned_and_charged(shell):
-    outcome = shell(
-        "scores", "select", "-", *COLUMNS, *PRIVACY, "--json", stdin=b"name,votes\nonly,3\n"
-    )
-    assert replace(Release.from_json(outcome.out), accuracy=None) == Release(
-        value="only", loss=PureDP(1), mechanism="permute-and-flip", candidates=1
     )
 
 
@@ -185,24 +121,6 @@ def test_bad_data_is_one_line_without_data(shell, row):
     assert "424242" not in outcome.err
 
 
-def test_a_header_alone_is_no_candidate(shell):
-    shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n").refused(
-        "must have at least one candidate"
-    )
-
-
-def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.sql("SELECT 'x' AS name, 1e17::DOUBLE AS votes").write_parquet(
-            str(tmp_path / "v.parquet")
-        )
-    outcome = shell("scores", "select", "v.parquet", *COLUMNS, *PRIVACY)
-    outcome.refused("must be precise enough")
-    assert "1e+17" not in outcome.err
-
-
 class TestGap:
     def test_the_gap_is_shown_with_what_it_says(self, votes):
         outcome = votes(*PRIVACY, "--monotonic", "--with-gap")
@@ -231,21 +149,11 @@ class TestGap:
         assert (4 * release.gap).denominator == 1
         assert 3900 < release.gap < 4200
 
-    def test_without_the_option_there_is_none(self, votes):
-        assert Release.from_json(votes(*PRIVACY, "--json").out).gap is None
-        assert "gap" not in votes(*PRIVACY).out
-
     def test_a_step_larger_than_the_gap(self, votes):
         words = " ".join(
             votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split()
         )
         assert "gap 0 The gap is too small to say how far ahead the winner really is." in words
-
-    def test_one_candidate_has_no_gap(self, shell):
-        outcome = shell(
-            "scores", "select", "-", *COLUMNS, *PRIVACY, "--with-gap", stdin=b"name,votes\nonly,3\n"
-        )
-        assert "none, because there is no other candidate" in outcome.out
 
     @pytest.mark.parametrize(
         ("options", "parts"),
