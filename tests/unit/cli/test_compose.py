@@ -104,22 +104,7 @@ RULE = "a number greater than 0, such as 0.1 or 1/3"
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "x",
-        "x3",
-        "0.1x",
-        "0.1x0",
-        "0.1x-1",
-        "0.1x1.5",
-        "0.1x1/2",
-        "0.1x3x3",
-        "0.1X3",
-        "0.1 3",
-        "0.1*3",
-        "0x3",
-        "-0.1x3",
-    ],
+    ["x", "0.1x0", "0.1x-1", "0.1x1/2", "0x3"],
 )
 @pytest.mark.parametrize("option", first(["--bounded-range", "--pure", "--zcdp"], tier="pairs"))
 def test_bad_losses(shell, option, text):
@@ -130,7 +115,7 @@ def test_bad_losses(shell, option, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["1", "1x2", "1,", ",1e-6", "1,1e-6,3", "1,2", "1,1", "1,-1e-6", "0,1e-6", "1,nan", "1,1e-6x0"],
+    ["1", ",1e-6", "1,1e-6,3", "1,1e-6x0"],
 )
 def test_bad_approximate_losses(shell, text):
     shell("compose", "--approx", text, "--delta", "1e-3").refused(
@@ -157,14 +142,8 @@ def test_bad_approximate_losses(shell, text):
                 "Got '1e-6'.",
             ),
         ),
-        (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
         (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
-        (("--delta", "-0.0"), ("'--delta'", "at least 0 and below 1", "Got '-0.0'.")),
-        (("--delta", "nan"), ("'--delta'", "a finite number", "Got 'nan'.")),
         (("--delta", "tiny"), ("'--delta'", "a finite number", "Got 'tiny'.")),
-        (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
-        (("--epsilon", "-1"), ("'--epsilon'", "greater than 0", "Got '-1'.")),
-        (("--epsilon", "inf"), ("'--epsilon'", "a finite number", "Got 'inf'.")),
     ],
 )
 def test_bad_requests(shell, options, parts):

@@ -76,22 +76,11 @@ def test_a_budget_of_concentrated_dp(shell):
     ("options", "parts"),
     [
         (("--queries", "0"), ("'--queries'", "a whole number from 1 to 1,000,000", "Got 0.")),
-        (("--queries", "-3"), ("'--queries'", "a whole number from 1 to 1,000,000", "Got -3.")),
-        (("--queries", "1.5"), ("'--queries'", "a whole number", "Got '1.5'.")),
         (("--queries", "many"), ("'--queries'", "a whole number", "Got 'many'.")),
         (("--queries", "9" * 500), ("'--queries'", "a whole number from 1 to 1,000,000")),
-        (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
-        (("--epsilon", "-1"), ("'--epsilon'", "greater than 0", "Got '-1'.")),
-        (("--epsilon", "nan"), ("'--epsilon'", "greater than 0", "Got 'nan'.")),
-        (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
-        (("--delta", "-0.0"), ("'--delta'", "at least 0 and below 1", "Got '-0.0'.")),
-        (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
-        (("--delta", "nan"), ("'--delta'", "at least 0 and below 1", "Got 'nan'.")),
         (("--rho", "0.1"), ("'--epsilon'", "left out where --rho is given", "Got '1'.")),
         (("--kind", "zcdp"), ("'--kind'", "one of bounded-range, pure-dp", "Got 'zcdp'.")),
         (("--plot", "a.gif"), ("'--plot'", "ends in one of .svg, .png", "Got 'a.gif'.")),
-        (("--plot", "plot"), ("'--plot'", "ends in one of .svg, .png", "Got 'plot'.")),
-        (("--plot", ".png"), ("'--plot'", "ends in one of .svg, .png", "Got '.png'.")),
         (
             ("--plot", "no/such/folder/a.png"),
             ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'."),
@@ -111,13 +100,11 @@ def test_bad_requests(shell, options, parts):
     ("options", "parts"),
     [
         ((), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
-        (("--delta", "1e-6"), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
         (
             ("--epsilon", "1"),
             ("'--delta'", "given, unless --rho is", "Got nothing.", "Say 0 for pure DP"),
         ),
         (("--rho", "0"), ("'--rho'", "greater than 0", "Got '0'.")),
-        (("--rho", "nan"), ("'--rho'", "greater than 0", "Got 'nan'.")),
         (
             ("--rho", "0.1", "--delta", "1e-6"),
             ("'--delta'", "left out where --rho is given", "Got '1e-6'."),

@@ -247,7 +247,6 @@ class TestFiles:
         [
             (("missing.csv",), ("'TABLE'", "an existing file", "Got 'missing.csv'.")),
             (("missing*.csv",), ("'TABLE'", "an existing file", "Got 'missing*.csv'.")),
-            (("missing.duckdb", "--table", "x"), ("'TABLE'", "an existing file")),
             (
                 ("https://example.org/votes.csv",),
                 ("'TABLE'", "Download it first: discreet reads only local files."),
@@ -255,18 +254,10 @@ class TestFiles:
             (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
             (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
             (
-                ("broken.duckdb", "--table", "x"),
-                ("'TABLE'", "a file in the format that its name says", "Got 'broken.duckdb'."),
-            ),
-            (
                 ("broken.parquet",),
                 ("'TABLE'", "a file in the format that its name says", "Got 'broken.parquet'."),
             ),
             (("empty.csv",), ("'TABLE'", "a file with columns", "Got 'empty.csv'. It is empty.")),
-            (
-                ("empty.jsonl",),
-                ("'TABLE'", "a file with columns", "Got 'empty.jsonl'. It is empty."),
-            ),
             (
                 ("votes.xlsx",),
                 ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'. Save"),

@@ -250,17 +250,7 @@ class TestBadData:
 
     @pytest.mark.parametrize(
         "bad",
-        [
-            "null",
-            '"41"',
-            f'"{CANARY_SCORE}"',
-            "true",
-            "NaN",
-            "-Infinity",
-            "[1]",
-            "{}",
-            "1e999999999",
-        ],
+        ["null", f'"{CANARY_SCORE}"', "true", "NaN", "[1]", "1e999999999"],
     )
     def test_json_scores(self, tmp_path, bad):
         text = (
@@ -278,13 +268,9 @@ class TestBadData:
         [
             "NULL::INTEGER",
             "'nan'::DOUBLE",
-            "'inf'::FLOAT",
             f"'{CANARY_SCORE}'",
-            "true",
-            "DATE '2024-01-01'",
             f"[{CANARY_SCORE}]",
             "TIMESTAMPTZ '2024-01-01 00:00:00+00'",
-            f"'{CANARY_SCORE}'::BLOB",
         ],
     )
     def test_parquet_scores(self, tmp_path, bad):

@@ -78,11 +78,7 @@ def test_the_list_is_shown_with_its_promise(votes, method, parts):
     ("options", "loss", "mechanism"),
     [
         ((), PureDP(1), "peeling-permute-and-flip"),
-        (("--method", "auto"), PureDP(1), "peeling-permute-and-flip"),
         (("--method", "joint"), BoundedRange(1), "joint-exponential"),
-        (("--method", "peel"), PureDP(1), "peeling-permute-and-flip"),
-        (("--method", "one-shot"), PureDP(1), "one-shot-gumbel"),
-        (("--method", "peel", "--delta", "1e-6"), ApproxDP(1, 1e-6), "peeling-permute-and-flip"),
         (("--method", "one-shot", "--delta", "1e-6"), ApproxDP(1, 1e-6), "one-shot-gumbel"),
         (("--method", "one-shot", "--delta", "0"), PureDP(1), "one-shot-gumbel"),
     ],
