@@ -10,14 +10,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tiers import examples, loop_over
+from tiers import loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, Release
 from discreet.accounting import Composed
-from discreet.testing import SeededBits
 
 LABELS = [
     "terrier",
@@ -51,13 +48,6 @@ LOSSES = [
     ApproxDP(1, 1e-9),
     PureDP(10**30),
 ]
-plain_labels = st.recursive(
-    st.one_of(
-        st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
-    ),
-    lambda parts: st.one_of(st.lists(parts, max_size=3), st.lists(parts, max_size=3).map(tuple)),
-    max_leaves=8,
-)
 
 
 def make(value="terrier", loss=LOSSES[0], **words):
@@ -78,13 +68,6 @@ def test_json_keeps_labels_and_their_types(value):
     back = Release.from_json(release.to_json())
     assert back == release
     assert deep_types(back.value) == deep_types(value)
-
-
-@examples(30, 100)
-@given(plain_labels)
-def test_json_keeps_any_plain_label(value):
-    back = Release.from_json(make(value).to_json()).value
-    assert (back, deep_types(back)) == (value, deep_types(value))
 
 
 @loop_over("loss", LOSSES, ids=repr)
@@ -203,20 +186,13 @@ def test_a_missing_field_is_refused(name):
         {"extra": 1},
         {"loss": None},
         {"loss": {"kind": "renyi", "epsilon": "1"}},
-        {"loss": {"kind": "pure-dp"}},
         {"loss": {"kind": "pure-dp", "epsilon": "nan"}},
         {"loss": {"kind": "pure-dp", "epsilon": "0"}},
-        {"loss": {"kind": "pure-dp", "epsilon": "1/0"}},
-        {"loss": {"kind": ["pure-dp"], "epsilon": "1"}},
         {"value": {"list": [1]}},
-        {"value": {"tuple": 1}},
         {"value": [None]},
         {"gap": "-1"},
-        {"gap": 1},
         {"gap": "1/0"},
-        {"gap": "1e9"},
         {"candidates": "three"},
-        {"candidates": 0},
         {"candidates": True},
         {"seeded": "no"},
         {"mechanism": 5},
@@ -227,17 +203,6 @@ def test_a_wrong_field_is_refused(changes):
     fields = json.loads(make().to_json()) | changes
     with pytest.raises(discreet.ParameterError, match=r"of Release.from_json must be"):
         Release.from_json(json.dumps(fields))
-
-
-def test_a_float_in_a_loss_is_not_taken_for_exact():
-    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have
-    # been read as its binary value
-    fields = json.loads(make().to_json()) | {"loss": {"kind": "pure-dp", "epsilon": 0.1}}
-    try:
-        epsilon = Release.from_json(json.dumps(fields)).loss.epsilon
-    except discreet.ParameterError:
-        return
-    assert epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(
@@ -260,23 +225,11 @@ def test_a_release_holds_no_score(mechanism):
     }  # fmt: skip
 
 
-def test_seeded_bits_leave_their_mark():
-    words = {"epsilon": 1, "sensitivity": 1}
-    assert discreet.select([1, 2], bits=SeededBits(1), **words).seeded is True
-    assert discreet.select([1, 2], bits=discreet.mechanisms.SystemBits(), **words).seeded is False
-    assert discreet.select([1, 2], **words).seeded is False
-
-
 @loop_over("value", LABELS, ids=repr)
 def test_a_release_survives_pickle_and_copy(value):
     release = make(value, seeded=True)
     assert pickle.loads(pickle.dumps(release)) == release
     assert copy.deepcopy(release) == release
-
-
-def test_a_release_is_frozen():
-    with pytest.raises(AttributeError, match="cannot assign to field 'seeded'"):
-        make().seeded = False
 
 
 @loop_over("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)

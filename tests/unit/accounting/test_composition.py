@@ -2,18 +2,16 @@
 input by name.
 """
 
-from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, compose
-from discreet.accounting import LogisticDP, adaptive_grid, analyses
+from discreet.accounting import adaptive_grid, analyses
 from discreet.exact.rationals import readable
 
 TENTH = BoundedRange(Fraction(1, 10))
@@ -129,35 +127,6 @@ def test_every_number_is_a_decimal_that_prints_as_it_is(question):
         f"queries={total.queries}, adaptive={total.adaptive})"
     )
     assert eval(repr(total.loss)) == total.loss == ApproxDP(total.epsilon, total.delta)
-
-
-@loop_over("delta", [0, 0.0, Fraction(0), Decimal(0), np.float32(0)], ids=repr)
-@loop_over("adaptive", [True, False])
-def test_without_delta_epsilons_add_up(delta, adaptive):
-    total = compose([PureDP(0.1), TENTH, TENTH, PureDP(0.5)], delta=delta, adaptive=adaptive)
-    assert (total.epsilon, total.delta, total.method) == (Fraction(4, 5), 0, "basic")
-
-
-@loop_over("loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr)
-@loop_over("copies", [500, 2000, 10**5])
-@loop_over("adaptive", [True, False])
-def test_pure_dp_of_very_many_queries_is_the_sum(loss, copies, adaptive):
-    # The chance that pays for the last part of the sum is about 2^-copies, too small for a
-    # float: it must not pass for 0.
-    total = compose({loss: copies}, delta=0, adaptive=adaptive)
-    assert total.epsilon == Fraction(copies, 100)
-
-
-@pytest.mark.parametrize("empty", [[], {}, ()], ids=repr)
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_nothing_costs_nothing(empty, adaptive):
-    by_delta, by_epsilon = (
-        compose(empty, delta=1e-6, adaptive=adaptive),
-        compose(empty, epsilon=1, adaptive=adaptive),
-    )
-    assert (by_delta.epsilon, by_delta.delta, by_delta.queries) == (0, Fraction(1, 10**6), 0)
-    assert (by_epsilon.epsilon, by_epsilon.delta, by_epsilon.queries) == (1, 0, 0)
-    assert compose(empty, delta=0).epsilon == 0
 
 
 @loop_over("epsilon", [Fraction(1, 2), 1, 5, 100, 1000, 10**6])
@@ -325,11 +294,3 @@ def test_gaussian_noise_adds_up_by_its_squares(epsilon):
         [GaussianDP(Fraction(1, 5))] * 3 + [GaussianDP(Fraction(2, 5))], delta=total.delta
     )
     assert float(back.epsilon) == pytest.approx(float(epsilon), rel=1e-9)
-
-
-def test_gaussian_noise_composes_with_every_other_loss():
-    noise = GaussianDP(Fraction(1, 5))
-    for other in (PureDP(0.1), BoundedRange(0.1), LogisticDP(0.1), ZCDP(0.01), ApproxDP(0.1, 1e-8)):
-        total = compose({noise: 2, other: 3}, delta=1e-6)
-        assert total.epsilon > compose({noise: 2}, delta=1e-6).epsilon
-        assert (total.alternatives["gaussian-noise"] is None) == isinstance(other, ZCDP)
