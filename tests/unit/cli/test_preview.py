@@ -109,7 +109,6 @@ def cases(budgets):
 @pytest.mark.parametrize(
     ("typed", "question", "asked"),
     [
-        ("mode --candidates 8", "mode", {"candidates": EIGHT}),
         ("top-k -k 3 --candidates 8", "top_k", {"k": 3, "candidates": EIGHT}),
         (
             "top-k -k 5 --candidates 8 --items-per-person 2",
@@ -121,13 +120,6 @@ def cases(budgets):
             "top_k",
             {"k": 3, "delta": 1e-7, "limit": 30, "items_per_person": 1},
         ),
-        ("counts --candidates 8", "counts", {"candidates": EIGHT}),
-        (
-            "counts --candidates 8 --items-per-person 2",
-            "counts",
-            {"candidates": EIGHT, "items_per_person": 2},
-        ),
-        ("count", "count", {}),
         (
             "quantile --q 0.5 --points 101",
             "quantile",
@@ -182,17 +174,6 @@ def test_a_preview_draws_as_a_session_would(budget, asked):
     assert seen.examples[0].mechanism == answer.mechanism
     for name in ("bound", "statement", "unit", "crowd", "cap"):
         assert getattr(seen.accuracy, name) == getattr(answer.accuracy, name)
-
-
-def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
-    words = ["preview", "--epsilon", "1", "-k", "3", "--limit", "30", "--delta", "1e-6"]
-    words += ["--counts", "90,50,10,9", "--items-per-person", "1", "--draws", "100"]
-    told = json.loads(shell(*words, "--json").out)
-    assert told["accuracy"]["statement"] == "named"
-    # two are named, nearly always, and the list is not full
-    assert told["error_of_half"] == 10
-    shown = " ".join(shell(*words).out.split())
-    assert "left out nobody with more than 10 people; 95%" in shown
 
 
 @pytest.mark.parametrize(

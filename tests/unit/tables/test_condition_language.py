@@ -186,18 +186,12 @@ def test_the_columns_that_it_looks_at():
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("a = 1", Compare("a", "=", Fraction(1))),
         ("a = 1.50", Compare("a", "=", Fraction(3, 2))),
         ("a = -2/6", Compare("a", "=", Fraction(-1, 3))),
-        ("a = 1/0", Compare("a", "=", "1/0")),
         ("a = 1e3", Compare("a", "=", Fraction(1000))),
-        ("a = .5", Compare("a", "=", Fraction(1, 2))),
-        ("a = '1'", Compare("a", "=", "1")),
         ("a = ''", Compare("a", "=", "")),
         ("a = 'it''s'", Compare("a", "=", "it's")),
-        ("a = True", Compare("a", "=", True)),
         ("a = 'true'", Compare("a", "=", "true")),
-        ("a = date", Compare("a", "=", "date")),
         ("date = date '2025-03-01'", Compare("date", "=", date(2025, 3, 1))),
         (
             "a < timestamp '2025-03-01 09:30'",

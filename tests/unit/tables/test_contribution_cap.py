@@ -169,11 +169,6 @@ class TestWhichAreKept:
             count_items(table_of(floats, make), Person("who"), Items("item"), 9, Cap(2, KEY))
         ) == {2.5: 1, 3.5: 1}
 
-    @EVERY
-    def test_an_empty_table(self, make):
-        empty = replace(table_of(many(), make), where=nw.col("who") == "nobody")
-        assert count_items(empty, Person("who"), Items("item"), 9, Cap(2, KEY)) == []
-
     def test_categories_and_uuids_as_persons(self):
         kinds = pandas.DataFrame({"who": ["a", "a", "b"], "item": ["x", "y", "x"]})
         kinds = kinds.astype({"who": "category"})

@@ -618,25 +618,6 @@ class TestWrongParameters:
         rule = "The 'limit' parameter of Session.top_k must be at least k, 3. Got 2."
         self.refuse(session, lambda s: s.top_k("teacher", k=3, epsilon=1, delta=0.1, limit=2), rule)
 
-    @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
-    def test_a_rule_has_no_default(self, session, name):
-        match = (
-            rf"The 'rule' parameter of Session.{name} must be given if a person can have "
-            rf"several rows\. Got None\. Say which value counts if a person has several rows"
-        )
-        ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
-        self.refuse(session, ask, match, ParameterTypeError)
-
-    @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
-    def test_a_rule_where_each_row_is_protected_by_itself(self, name):
-        session = Session(VOTES, unit=OneRow(), budget=PureDP(10))
-        match = (
-            f"'rule' parameter of Session.{name} must be left out if each row is protected by "
-            f"itself"
-        )
-        self.refuse(session, lambda s: QUESTIONS[name](s), match)
-        assert QUESTIONS[name](session, rule=None).loss == PureDP(1)
-
     @pytest.mark.parametrize("name", ["quantile", "quantiles"])
     def test_rows_per_person(self, session, name):
         rule = f"The 'rows_per_person' parameter of Session.{name} must be"
