@@ -129,7 +129,7 @@ WRONG = {
     "center": ["a", [1, 2, 3], [[1], [1]]],
     "scale": [0, "a", [1, 2, 3]],
     "split": ["", 3],
-    "where": ["teacher ="],
+    "where": ["teacher =", "weight > 3"],
     "candidates": [3],
     "score": [3],
     "adaptive": [None, 1, 0, "no", np.False_],

@@ -273,12 +273,6 @@ class TestLattice:
         else:
             scores.watch()
 
-    def test_a_score_that_is_seen_not_to_be_concave(self):
-        """Only far from the best number: a draw may never look there."""
-        mechanism = on_lattice(lambda y: -min(2 * abs(y), 90 + abs(y)), epsilon=1, sensitivity=1)
-        with pytest.raises(discreet.errors.ScoresError, match="must be concave"):
-            mechanism.log_probability(0)
-
     def test_more_bends_than_can_be_added_up(self, monkeypatch):
         monkeypatch.setattr(lattice, "_MOST_STRETCHES", 100)
         on_lattice(lambda y: -y * y, epsilon=1, sensitivity=20).log_probability(0)

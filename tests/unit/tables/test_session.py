@@ -481,29 +481,6 @@ class TestWrongParameters:
         wrong = [True, truths, *series, 3, nw.col("agrees")]
         self.refuse_each(session, name, "where", wrong, rule, ParameterTypeError)
 
-    @EACH_QUESTION
-    def test_where_without_such_a_column(self, session, name):
-        rule = r"The 'where' parameter of Session\.\w+ must be one of the columns 'student', .*"
-        wrong = ["weight > 3", discreet.column("weight") > 3]
-        self.refuse_each(session, name, "where", wrong, rule + r"Got 'weight'\.$")
-
-    @pytest.mark.parametrize("column", ["height", "Teacher", ""])
-    def test_an_unknown_column(self, session, column):
-        columns = "one of the columns 'student', 'teacher', 'pays', 'age', 'agrees', 'born'"
-        for name, ask in {
-            "mode": lambda s: s.mode(column, candidates=TEACHERS, epsilon=1),
-            "top_k": lambda s: s.top_k(column, k=1, candidates=TEACHERS, epsilon=1),
-            "best_price": lambda s: s.best_price(column, prices=[1], epsilon=1, rule="max"),
-            "quantile": lambda s: s.quantile(
-                column, q=0.5, bounds=(0, 1), step=1, epsilon=1, rule="max"
-            ),
-        }.items():
-            self.refuse(
-                session,
-                ask,
-                f"^The 'column' parameter of Session.{name} must be {columns}. Got {column!r}.$",
-            )
-
     def test_a_column_whose_name_is_a_number(self):
         table = pandas.DataFrame({"student": [1], 2024: ["Ada"]})
         session = Session(table, unit=Person("student"), budget=PureDP(2))
