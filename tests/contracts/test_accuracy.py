@@ -15,7 +15,7 @@ from asking import ask_of
 from tiers import also
 
 import discreet
-from discreet import Person, PureDP, Release, Session
+from discreet import ParameterError, Person, PureDP, Release, Session
 from discreet.accounting import LogisticDP
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
@@ -238,10 +238,7 @@ QUESTIONS = {
     "mode": ("article", {"candidates": ["a", "b", "c"], "epsilon": 0.5}),
     "top_k": ("article", {"candidates": ["a", "b", "c"], "k": 2, "epsilon": 0.5}),
     "best_price": ("pays", {"prices": [1, 2, 3], "rule": "max", "epsilon": 0.5}),
-    "quantile": (
-        "pays",
-        {"q": 0.5, "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
-    ),
+    "quantile": ("pays", {"q": 0.5, "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5}),
     "quantiles": (
         "pays",
         {"q": [0.5, 0.9], "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
@@ -287,9 +284,9 @@ def test_select_and_unknown_domains_too():
 
 def test_a_wrong_question_or_probability_is_refused():
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(1))
-    with pytest.raises(discreet.ParameterError, match=r"'question' parameter of Session.error_bou"):
+    with pytest.raises(ParameterError, match=r"'question' parameter of Session.error_bou"):
         session.error_bound("modus")
-    with pytest.raises(discreet.ParameterError, match=r"'failure_probability' parameter of Sess"):
+    with pytest.raises(ParameterError, match=r"'failure_probability' parameter of Sess"):
         session.error_bound(Mode(*["article"], **QUESTIONS["mode"][1]), failure_probability=2)
 
 
@@ -320,7 +317,7 @@ def test_a_session_tells_the_gap():
 )
 def test_a_gap_that_cannot_be_is_refused_for_nothing(bad, message):
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(2))
-    with pytest.raises(discreet.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         ask_of(session, "mode", "article", candidates=["a", "b"], epsilon=1, **bad)
     assert session.spent() == 0
 
@@ -354,7 +351,7 @@ def test_json_with_another_statement_is_refused(change):
     release = discreet.select([1, 2], epsilon=1, sensitivity=1)
     fields = json.loads(release.to_json())
     fields["accuracy"] |= change
-    with pytest.raises(discreet.ParameterError, match=r"what Release.to_json wrote"):
+    with pytest.raises(ParameterError, match=r"what Release.to_json wrote"):
         Release.from_json(json.dumps(fields))
 
 
@@ -631,12 +628,12 @@ def test_a_plan_for_prices_is_for_the_highest_one():
     ],
 )
 def test_a_plan_without_what_it_needs_is_refused(question, words, message):
-    with pytest.raises(discreet.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         discreet.planning.plan_accuracy(question, **words)
     if "parameter of plan_accuracy" in message and "'within'" not in message:
         # the function that was called is the one that is named
         message = message.replace("plan_accuracy", "accuracy_at")
-        with pytest.raises(discreet.ParameterError, match=message):
+        with pytest.raises(ParameterError, match=message):
             discreet.planning.accuracy_at(question, epsilon=1, **_but(words, "within"))
 
 
@@ -691,7 +688,7 @@ def test_sentences(statement, unit, sentence):
     ],
 )
 def test_an_accuracy_that_is_none_is_refused(wrong):
-    with pytest.raises(discreet.ParameterError, match=f"'{next(iter(wrong))}'.* of Accuracy"):
+    with pytest.raises(ParameterError, match=f"'{next(iter(wrong))}'.* of Accuracy"):
         Accuracy(**{"bound": 1.0, "statement": "winner"} | wrong)
 
 

@@ -1396,12 +1396,7 @@ class TestVerification:
         ((body,),) = place.sql("select body from discreet_entries where number = 4")
         forged = canonical({**json.loads(body), "ticket": "x", "key": "x", "amount": [amount, "0"]})
         point = link(Anchor.read(ledger.anchor()), forged)
-        place.sql(
-            "insert into discreet_entries values (?, ?, ?)",
-            point.number,
-            forged,
-            point.hash,
-        )
+        place.sql("insert into discreet_entries values (?, ?, ?)", point.number, forged, point.hash)
         with pytest.raises(LedgerDamagedError, match=r"Entry 9 of .* must fit the budget"):
             ledger.verify()
 

@@ -13,8 +13,9 @@ import pytest
 from tiers import loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, Release
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, ParameterError, PureDP, Release
 from discreet.accounting import Composed
+from discreet.errors import ParameterTypeError
 
 LABELS = [
     "terrier",
@@ -102,21 +103,12 @@ def test_what_version_0_1_wrote_stays_readable():
 
 @loop_over(
     "value",
-    [
-        [None],
-        Decimal("NaN"),
-        time(1, 2),
-        b"bytes",
-        {"a": 1},
-        {1, 2},
-        1j,
-        ("a", None),
-    ],
+    [[None], Decimal("NaN"), time(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None)],
     ids=repr,
 )
 def test_other_labels_get_a_clear_error(value):
     with pytest.raises(
-        discreet.errors.ParameterTypeError,
+        ParameterTypeError,
         match=r"'value' parameter of Release.to_json must be made of text, numbers",
     ):
         make(value).to_json()
@@ -124,9 +116,7 @@ def test_other_labels_get_a_clear_error(value):
 
 @pytest.mark.parametrize("value", [float("inf"), ("a", float("-inf")), [float("nan")]], ids=repr)
 def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
-    with pytest.raises(
-        discreet.ParameterError, match=r"'value' parameter of Release.to_json must be"
-    ):
+    with pytest.raises(ParameterError, match=r"'value' parameter of Release.to_json must be"):
         make(value).to_json()
 
 
@@ -134,7 +124,7 @@ def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
 def test_another_version_is_refused(version):
     fields = json.loads(make().to_json()) | {"discreet": version}
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=(
             r"'text' parameter of Release.from_json must be what Release.to_json wrote, in format 1"
         ),
@@ -163,7 +153,7 @@ BROKEN = {
 @loop_over("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_refused(text):
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(text)
@@ -174,7 +164,7 @@ def test_a_missing_field_is_refused(name):
     fields = json.loads(make().to_json())
     del fields[name]
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(json.dumps(fields))
@@ -201,7 +191,7 @@ def test_a_missing_field_is_refused(name):
 )
 def test_a_wrong_field_is_refused(changes):
     fields = json.loads(make().to_json()) | changes
-    with pytest.raises(discreet.ParameterError, match=r"of Release.from_json must be"):
+    with pytest.raises(ParameterError, match=r"of Release.from_json must be"):
         Release.from_json(json.dumps(fields))
 
 

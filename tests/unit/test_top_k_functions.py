@@ -10,6 +10,8 @@ import pytest
 from tiers import more
 
 import discreet
+from discreet import ParameterError
+from discreet.errors import ScoresError
 from discreet.literals import TOP_K_METHODS
 from discreet.mechanisms.count_lists import ListRequest, make_top_k
 from discreet.testing import SeededBits
@@ -49,19 +51,19 @@ def test_the_smallest_can_be_best(method):
 @every_method
 def test_more_than_there_are_is_refused(method):
     with pytest.raises(
-        discreet.ParameterError, match=r"must be at most the number of candidates, 5\. Got 6"
+        ParameterError, match=r"must be at most the number of candidates, 5\. Got 6"
     ):
         top(READS, 6, method)
 
 
 def test_a_joint_draw_has_no_delta():
-    with pytest.raises(discreet.ParameterError, match="'delta' parameter of top_k must be 0"):
+    with pytest.raises(ParameterError, match="'delta' parameter of top_k must be 0"):
         top(READS, 2, "joint", delta=1e-6)
 
 
 def test_a_joint_draw_is_not_longer_than_it_can_be():
     rule = r"'k' parameter of JointTopK must be at most 10,000\. Got 10001\. \"peel\" has no such"
-    with pytest.raises(discreet.ParameterError, match=rule):
+    with pytest.raises(ParameterError, match=rule):
         make_top_k(10_001, 1, 0, sensitivity=1, monotonic=True, method="joint")
 
 
@@ -173,7 +175,7 @@ class TestUnknownDomain:
         "counts", [{"a": -7771}, {"a": 7771.5}, {"a": math.nan}, np.array([7771.0])], ids=str
     )
     def test_wrong_counts_are_refused_without_showing_one(self, counts):
-        with pytest.raises(discreet.errors.ScoresError) as caught:
+        with pytest.raises(ScoresError) as caught:
             discreet.top_k_unknown_domain(counts, 1, epsilon=1, delta=1e-6, limit=10)
         assert "777" not in str(caught.value)
 
@@ -231,7 +233,7 @@ class TestGap:
         ids=str,
     )
     def test_wrong_options(self, changes, message):
-        with pytest.raises(discreet.ParameterError, match=message):
+        with pytest.raises(ParameterError, match=message):
             discreet.select(
                 [3, 1], **({"epsilon": 1, "sensitivity": 1, "with_gap": True} | changes)
             )

@@ -354,11 +354,7 @@ class TestRoundTrips:
         assert exact <= ours.get_epsilon_for_delta(DELTA) <= exact * 1.01
 
     @pytest.mark.parametrize(
-        "event",
-        [
-            dp_event.ZCDpEvent(0.3),
-            dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(0.3), 7),
-        ],
+        "event", [dp_event.ZCDpEvent(0.3), dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(0.3), 7)]
     )
     def test_concentrated_events_come_back(self, event):
         losses = from_dp_event(event)

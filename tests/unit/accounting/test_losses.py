@@ -58,8 +58,5 @@ def test_approximate_losses_are_split_into_pure_and_delta():
 
 
 def test_epsilons_are_there_if_all_losses_have_one():
-    assert Losses.read([EACH, PureDP(1)]).epsilons == [
-        (Fraction(1, 10), 1),
-        (Fraction(1), 1),
-    ]
+    assert Losses.read([EACH, PureDP(1)]).epsilons == [(Fraction(1, 10), 1), (Fraction(1), 1)]
     assert Losses.read([EACH, ZCDP(1)]).epsilons is None

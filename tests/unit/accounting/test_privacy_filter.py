@@ -14,11 +14,12 @@ from reference.composition import adaptive_delta, branching_delta, real
 from tiers import loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, ParameterError, PureDP
 from discreet.accounting import Cost, PrivacyFilter
 from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
+from discreet.errors import ParameterTypeError
 from discreet.privacy.loss import Loss
 
 # First a query of range 0.5, at epsilon 0.3. Its answer decides what follows: one query of
@@ -221,8 +222,7 @@ class TestDeltaOfLosses:
     )
     def test_it_must_leave_something_of_delta(self, share):
         with pytest.raises(
-            discreet.ParameterError,
-            match="The 'delta_for_losses' parameter of PrivacyFilter must be",
+            ParameterError, match="The 'delta_for_losses' parameter of PrivacyFilter must be"
         ):
             PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)
 
@@ -248,10 +248,10 @@ class TestNoRefunds:
         wrong = "'losses' parameter of PrivacyFilter must"
         # what takes as much once is remembered, and True is 1 to Python
         within.allows(Cost(PureDP(0.5), {PureDP(0.01): 1}))
-        with pytest.raises(discreet.ParameterError, match=wrong):
+        with pytest.raises(ParameterError, match=wrong):
             within.admit_parts({PureDP(0.01): times})
         if not isinstance(budget, PureDP):  # which takes the loss as a whole
-            with pytest.raises(discreet.ParameterError, match="'parts' parameter of Cost must"):
+            with pytest.raises(ParameterError, match="'parts' parameter of Cost must"):
                 within.admit(Cost(PureDP(0.5), {PureDP(0.01): times}))
         assert within.spent() == before
 
@@ -259,9 +259,7 @@ class TestNoRefunds:
     @pytest.mark.parametrize("parts", [{}, [], [(PureDP(0.1), 1)], PureDP(0.1), None], ids=repr)
     def test_a_release_has_parts(self, budget, parts):
         within = PrivacyFilter(budget)
-        with pytest.raises(
-            discreet.errors.ParameterTypeError, match=r"'losses' .* a mapping from losses"
-        ):
+        with pytest.raises(ParameterTypeError, match=r"'losses' .* a mapping from losses"):
             within.admit_parts(parts)
         assert within.spent() == 0
 
@@ -269,9 +267,7 @@ class TestNoRefunds:
     @pytest.mark.parametrize("delta", [-1e-9, float("nan"), Fraction(-1, 9), "0"], ids=repr)
     def test_a_delta_gives_nothing_back(self, budget, delta):
         within = PrivacyFilter(budget)
-        with pytest.raises(
-            discreet.ParameterError, match="'delta' parameter of PrivacyFilter must"
-        ):
+        with pytest.raises(ParameterError, match="'delta' parameter of PrivacyFilter must"):
             within.admit_parts({PureDP(0.1): 1}, delta=delta)
         assert within.spent() == 0
 
@@ -329,8 +325,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
     within = PrivacyFilter(budget)
     for ask in (within.admit, within.allows):
         with pytest.raises(
-            discreet.errors.ParameterTypeError,
-            match="The 'loss' parameter of PrivacyFilter must be a loss",
+            ParameterTypeError, match="The 'loss' parameter of PrivacyFilter must be a loss"
         ):
             ask(loss)
     assert within.spent() == 0
@@ -339,8 +334,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
 def test_a_pure_budget_refuses_concentrated_losses():
     within = PrivacyFilter(PureDP(1))
     with pytest.raises(
-        discreet.errors.ParameterTypeError,
-        match="must be PureDP or BoundedRange for a budget that counts epsilon",
+        ParameterTypeError, match="must be PureDP or BoundedRange for a budget that counts epsilon"
     ):
         within.admit(ZCDP(0.0001))
     assert within.spent() == 0
@@ -350,8 +344,7 @@ class TestCoins:
     """What people really get, of budgets that count coins."""
 
     @pytest.mark.parametrize(
-        ("share", "each", "times"),
-        [(None, 0.1, 20), (None, 0.05, 82), (0, 0.1, 21), (0, 0.05, 86)],
+        ("share", "each", "times"), [(None, 0.1, 20), (None, 0.05, 82), (0, 0.1, 21), (0, 0.05, 86)]
     )
     def test_many_questions(self, share, each, times):
         within = PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)

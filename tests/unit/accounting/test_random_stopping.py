@@ -14,7 +14,7 @@ from flint import arb
 from reference import random_stopping as reference
 from tiers import loop_over, more
 
-import discreet
+from discreet import ParameterError
 from discreet.accounting import random_stopping
 from discreet.accounting.random_stopping import (
     PoissonLaw,
@@ -23,6 +23,7 @@ from discreet.accounting.random_stopping import (
     pure_epsilon,
     read_stopping,
 )
+from discreet.errors import ParameterTypeError
 from discreet.exact.enclosures import at_precision
 from discreet.literals import STOPPING_NAMES
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
@@ -481,29 +482,21 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
     [
         (
             {"each": ZCDP(0.1)},
-            discreet.errors.ParameterTypeError,
+            ParameterTypeError,
             "'delta' parameter .* must be given where 'each' is ZCDP",
         ),
-        (
-            {"each": ApproxDP(1, 0.1)},
-            discreet.ParameterError,
-            "times the mean number of runs, is below 1",
-        ),
+        ({"each": ApproxDP(1, 0.1)}, ParameterError, "times the mean number of runs, is below 1"),
         (
             {"each": ApproxDP(1, 1e-6), "delta": 1e-6},
-            discreet.ParameterError,
+            ParameterError,
             "times the mean number of runs, 1e-05",
         ),
-        ({"mean": 1}, discreet.ParameterError, "greater than 1 for 'geometric' stopping. Got 1"),
-        ({"mean": 1, "stopping": "logarithmic"}, discreet.ParameterError, "greater than 1"),
-        ({"mean": 0.5, "stopping": "threshold"}, discreet.ParameterError, "greater than 1"),
-        ({"mean": 0, "stopping": "poisson"}, discreet.ParameterError, "greater than 0. Got 0"),
-        (
-            {"each": BoundedRange(1)},
-            discreet.errors.ParameterTypeError,
-            "where 'each' is BoundedRange",
-        ),
-        ({"delta": 0}, discreet.ParameterError, "between 0 and 1"),
+        ({"mean": 1}, ParameterError, "greater than 1 for 'geometric' stopping. Got 1"),
+        ({"mean": 1, "stopping": "logarithmic"}, ParameterError, "greater than 1"),
+        ({"mean": 0.5, "stopping": "threshold"}, ParameterError, "greater than 1"),
+        ({"mean": 0, "stopping": "poisson"}, ParameterError, "greater than 0. Got 0"),
+        ({"each": BoundedRange(1)}, ParameterTypeError, "where 'each' is BoundedRange"),
+        ({"delta": 0}, ParameterError, "between 0 and 1"),
     ],
     ids=str,
 )

@@ -102,10 +102,7 @@ def test_kinds_mix_and_repeated_options_add_up(shell):
 RULE = "a number greater than 0, such as 0.1 or 1/3"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["x", "0.1x0", "0.1x-1", "0.1x1/2", "0x3"],
-)
+@pytest.mark.parametrize("text", ["x", "0.1x0", "0.1x-1", "0.1x1/2", "0x3"])
 @pytest.mark.parametrize("option", first(["--bounded-range", "--pure", "--zcdp"], tier="pairs"))
 def test_bad_losses(shell, option, text):
     shell("compose", f"{option}={text}", "--delta", "1e-6").refused(
@@ -113,10 +110,7 @@ def test_bad_losses(shell, option, text):
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["1", ",1e-6", "1,1e-6,3", "1,1e-6x0"],
-)
+@pytest.mark.parametrize("text", ["1", ",1e-6", "1,1e-6,3", "1,1e-6x0"])
 def test_bad_approximate_losses(shell, text):
     shell("compose", "--approx", text, "--delta", "1e-3").refused(
         "'--approx'", "an epsilon and a delta", f"Got '{text}'."

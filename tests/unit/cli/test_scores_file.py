@@ -240,8 +240,7 @@ class TestBadData:
         self.refuses(path, "must be finite numbers")
 
     @pytest.mark.parametrize(
-        "bad",
-        ["null", f'"{CANARY_SCORE}"', "true", "NaN", "[1]", "1e999999999"],
+        "bad", ["null", f'"{CANARY_SCORE}"', "true", "NaN", "[1]", "1e999999999"]
     )
     def test_json_scores(self, tmp_path, bad):
         text = (

@@ -100,10 +100,7 @@ def test_a_large_epsilon_needs_the_words(votes):
     assert "e^1000" in outcome.out
 
 
-@pytest.mark.parametrize(
-    "row",
-    ["canarylabel,424242x", "canarylabel,424242,1"],
-)
+@pytest.mark.parametrize("row", ["canarylabel,424242x", "canarylabel,424242,1"])
 def test_bad_data_is_one_line_without_data(shell, row):
     outcome = shell(
         "scores", "select", "-", *COLUMNS, *PRIVACY, stdin=f"name,votes\nx,424242\n{row}\n".encode()

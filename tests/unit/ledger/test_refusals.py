@@ -16,12 +16,7 @@ from discreet import (
 from discreet.errors import ReservationLostError
 from discreet.ledger.budget_terms import UNITS, Sums, agree, read_new_terms
 from discreet.ledger.operations import Outcome, Reserve
-from discreet.ledger.refusals import (
-    closed_error,
-    lost_error,
-    refusal_error,
-    unexpected_error,
-)
+from discreet.ledger.refusals import closed_error, lost_error, refusal_error, unexpected_error
 from discreet.ledger.subject import Subject
 from discreet.ledger.transaction import Scope
 

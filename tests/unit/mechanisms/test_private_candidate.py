@@ -19,8 +19,9 @@ from reference.tapes import distribution
 from tiers import loop_over
 
 import discreet
-from discreet import BoundedRange, PureDP
+from discreet import BoundedRange, ParameterError, PureDP
 from discreet.accounting.random_stopping import private_candidate_loss, read_stopping
+from discreet.errors import ParameterTypeError
 from discreet.literals import STOPPING_NAMES
 from discreet.mechanisms import private_candidate
 from discreet.mechanisms.private_candidate import select_private_candidate
@@ -233,9 +234,7 @@ def test_bounded_range_is_charged_by_what_is_said_about_public_choices():
     """Without the word nothing runs: a run that draws its setting has no bounded range."""
     each = BoundedRange(1)
     words = {"stopping": "logarithmic", "mean": 50, "each": each}
-    with pytest.raises(
-        discreet.errors.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"
-    ):
+    with pytest.raises(ParameterTypeError, match=r"'public_choices' .* is BoundedRange"):
         select(lambda: pytest.fail("nothing may run"), **words)
     drawn = select(lambda: (1, "x"), public_choices=True, **words).loss
     fixed = select(lambda: (1, "x"), public_choices=False, **words).loss
@@ -293,10 +292,7 @@ def test_no_release_shows_how_many_runs_there_were(exactly, stopping):
     assert pictures[0] == pictures[1]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [None, (1,), (1, 2, 3), "ab", (True, "x"), ("1", "x"), (1j, "x")],
-)
+@pytest.mark.parametrize("bad", [None, (1,), (1, 2, 3), "ab", (True, "x"), ("1", "x"), (1j, "x")])
 def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
     messages = []
     for good_runs in (0, 3):
@@ -308,8 +304,7 @@ def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
 
         run.__qualname__ = "run"
         with pytest.raises(
-            discreet.errors.ParameterTypeError,
-            match=r"'run' parameter of select_private_candidate must be",
+            ParameterTypeError, match=r"'run' parameter of select_private_candidate must be"
         ) as caught:
             select(run)
         assert repr(caught.value.got) == "a function"
@@ -335,27 +330,23 @@ def test_an_exception_of_the_run_comes_through_untouched():
 @loop_over(
     ("change", "error", "rule"),
     [
-        (
-            {"threshold": 3},
-            discreet.errors.ParameterTypeError,
-            "left out unless stopping='threshold'. Got 3",
-        ),
+        ({"threshold": 3}, ParameterTypeError, "left out unless stopping='threshold'. Got 3"),
         (
             {"stopping": "threshold", "threshold": None},
-            discreet.errors.ParameterTypeError,
+            ParameterTypeError,
             "given with stopping='threshold'",
         ),
         (
             {"stopping": "threshold", "threshold": math.nan},
-            discreet.ParameterError,
+            ParameterError,
             "'threshold' parameter .* finite",
         ),
         (
             {"stopping": "threshold", "threshold": "3"},
-            discreet.errors.ParameterTypeError,
+            ParameterTypeError,
             "'threshold' parameter .* a number",
         ),
-        ({"bits": SeededBits}, discreet.errors.ParameterTypeError, "'bits' parameter"),
+        ({"bits": SeededBits}, ParameterTypeError, "'bits' parameter"),
     ],
     ids=str,
 )

@@ -13,6 +13,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
+from discreet.errors import ScoresError, ScoresTypeError
 from discreet.mechanisms.scores import read_candidates
 from discreet.testing import SeededBits
 
@@ -164,8 +165,7 @@ def test_a_selection_does_not_change_the_scores(scores, objective):
 )
 def test_no_candidates_are_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"'scores' of select must have at least one candidate\. Got none",
+        ScoresError, match=r"'scores' of select must have at least one candidate\. Got none"
     ):
         select(scores)
 
@@ -184,8 +184,7 @@ def test_no_candidates_are_refused(scores):
 )
 def test_other_than_one_dimension_is_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresTypeError,
-        match=rf"must be one-dimensional\. Got {scores.ndim} dimensions",
+        ScoresTypeError, match=rf"must be one-dimensional\. Got {scores.ndim} dimensions"
     ):
         select(scores)
 
@@ -205,10 +204,7 @@ def test_other_than_one_dimension_is_refused(scores):
         ([np.True_, np.False_], "a bool among them"),
         ([1, 2j], "a complex among them"),
         ([None, 1], "a NoneType among them"),
-        (
-            [np.datetime64("2024-01-01", "ns")],
-            "a datetime64",
-        ),
+        ([np.datetime64("2024-01-01", "ns")], "a datetime64"),
         ([np.timedelta64(1, "ns")], "a timedelta64"),
         ([[1, 2], [3, 4]], "a list among them"),
         ([np.array(1.0)], "a ndarray among them"),
@@ -225,8 +221,7 @@ def test_other_than_one_dimension_is_refused(scores):
 )
 def test_what_is_no_number_is_refused_by_its_type(scores, got):
     with pytest.raises(
-        discreet.errors.ScoresTypeError,
-        match=rf"'scores' of select must be numbers: .* Got {got}",
+        ScoresTypeError, match=rf"'scores' of select must be numbers: .* Got {got}"
     ) as caught:
         select(scores)
     assert isinstance(caught.value, TypeError)
@@ -267,8 +262,7 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     scores = [54321.0, 43210.0]
     scores.insert(place, bad)
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"must be finite.*Replace such values by a public number first",
+        ScoresError, match=r"must be finite.*Replace such values by a public number first"
     ) as caught:
         select(make(scores))
     said = everything_said(caught.value)
@@ -308,7 +302,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
     ids=lambda scores: type(scores).__name__,
 )
 def test_no_refusal_shows_a_score(scores):
-    with pytest.raises(discreet.errors.ScoresError, match="The 'scores' of select must ") as caught:
+    with pytest.raises(ScoresError, match="The 'scores' of select must ") as caught:
         select(scores)
     assert "718281" not in everything_said(caught.value)
 
@@ -330,8 +324,7 @@ def test_no_refusal_shows_a_score(scores):
 )
 def test_floats_coarser_than_the_sensitivity_are_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"precise enough to show what one person changes.*than the sensitivity",
+        ScoresError, match=r"precise enough to show what one person changes.*than the sensitivity"
     ):
         select(scores)
 
@@ -342,8 +335,7 @@ def test_floats_coarser_than_the_sensitivity_are_refused(scores):
 )
 def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"precise enough to show what one person changes.*than the sensitivity",
+        ScoresError, match=r"precise enough to show what one person changes.*than the sensitivity"
     ):
         select(make([1e17, other]))
 
@@ -423,7 +415,7 @@ def test_a_mapping_with_more_labels_than_scores_never_gets_through():
 
     try:
         found = read(Short(a=1, b=2))
-    except discreet.errors.ScoresError:
+    except ScoresError:
         return
     assert found.size == len(found.labels)
 
@@ -454,7 +446,7 @@ class Kilograms(np.float64):
 @pytest.mark.parametrize("kind", [Grams, Kilograms])
 def test_a_subclass_of_a_float_is_a_float(kind):
     assert select([kind(1.5), 500.0]).value == 1
-    with pytest.raises(discreet.errors.ScoresError, match="precise enough"):
+    with pytest.raises(ScoresError, match="precise enough"):
         discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
 
 
@@ -499,8 +491,7 @@ class TestLabels:
     @pytest.mark.parametrize("index", [["a", "a"], [1, 1.0], [("a", 1), ("a", 1)]], ids=str)
     def test_duplicate_labels_are_refused(self, index):
         with pytest.raises(
-            discreet.errors.ScoresError,
-            match=r"must have each label only once\. Got duplicate labels",
+            ScoresError, match=r"must have each label only once\. Got duplicate labels"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -516,18 +507,14 @@ class TestLabels:
         ids=str,
     )
     def test_null_labels_of_a_series_are_refused(self, index):
-        with pytest.raises(
-            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
-        ):
+        with pytest.raises(ScoresError, match=r"must not have an empty label \(None or NaN\)"):
             select(pd.Series([1, 2], index=index))
 
     @pytest.mark.parametrize(
         "label", [None, float("nan"), np.float32("nan"), pd.NaT, pd.NA, Decimal("NaN")], ids=repr
     )
     def test_null_labels_of_a_mapping_are_refused(self, label):
-        with pytest.raises(
-            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
-        ):
+        with pytest.raises(ScoresError, match=r"must not have an empty label \(None or NaN\)"):
             select({"a": 1, label: 2})
 
     @pytest.mark.parametrize(

@@ -18,13 +18,7 @@ from discreet.samplers import subspace, subspace_filter
 from discreet.samplers.normals import LazyNormals
 from discreet.samplers.subspace import Basis, _best
 from discreet.samplers.subspace_filter import Guess, log_acceptance
-from discreet.samplers.subspace_proposal import (
-    OUTSIDE,
-    log_mass,
-    log_peaks,
-    make_designs,
-    propose,
-)
+from discreet.samplers.subspace_proposal import OUTSIDE, log_mass, log_peaks, make_designs, propose
 from discreet.testing import SeededBits
 
 SPECTRA = {
@@ -45,13 +39,7 @@ def designs(spectrum, size):
 
 
 # spectra that most mutants need, in few dimensions
-REPRESENTATIVE = {
-    ("rank one", 2),
-    ("flat", 2),
-    ("usual", 1),
-    ("usual", 2),
-    ("two equal tops", 2),
-}
+REPRESENTATIVE = {("rank one", 2), ("flat", 2), ("usual", 1), ("usual", 2), ("two equal tops", 2)}
 some = pytest.mark.parametrize(
     ("spectrum", "size"),
     [

@@ -193,10 +193,7 @@ def test_the_columns_that_it_looks_at():
         ("a = 'it''s'", Compare("a", "=", "it's")),
         ("a = 'true'", Compare("a", "=", "true")),
         ("date = date '2025-03-01'", Compare("date", "=", date(2025, 3, 1))),
-        (
-            "a < timestamp '2025-03-01 09:30'",
-            Compare("a", "<", datetime(2025, 3, 1, 9, 30)),
-        ),
+        ("a < timestamp '2025-03-01 09:30'", Compare("a", "<", datetime(2025, 3, 1, 9, 30))),
         (
             "a < Timestamp '2025-03-01 09:30+02:00'",
             Compare("a", "<", datetime(2025, 3, 1, 9, 30, tzinfo=timezone(timedelta(hours=2)))),
@@ -597,8 +594,7 @@ class TestBareWords:
         return session.price(Mode("start", candidates=["a"], epsilon=1, where=where))
 
     @pytest.mark.parametrize(
-        "where",
-        ["start = end", "start in (a, end)", "start between a and end", "not start != end"],
+        "where", ["start = end", "start in (a, end)", "start between a and end", "not start != end"]
     )
     def test_two_columns_are_not_compared(self, where):
         with pytest.raises(ParameterError, match=r"It needs quotes, 'end', if that is"):

@@ -33,10 +33,7 @@ HOSTILE = [
     ), "'", '"', "\\", "NULL", "nan", "🦊", "A\u0301da", "x" * 100_000,
     "'; drop table events; --", "\U0010ffff", "\x7f", "\ufeff", "%s", "{0}", "5:12345",
 ]  # fmt: skip
-ENGINES = {
-    "duckdb": pandas.DataFrame,
-    "arrow": pyarrow.table,
-}
+ENGINES = {"duckdb": pandas.DataFrame, "arrow": pyarrow.table}
 MORE = ("arrow",)
 EVERY = pytest.mark.parametrize(
     "make",
@@ -254,7 +251,7 @@ class TestReading:
         duckdb.connect().sql(
             "select 1 as who, 'x' as item, date '2026-01-01' as day, '\\xAA'::blob as bytes, now() "
             "as moment"
-        ),
+        )
     )
 
     def test_persons(self):

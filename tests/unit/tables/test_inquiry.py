@@ -8,16 +8,7 @@ import polars
 import pytest
 from asking import ask_of
 
-from discreet import (
-    CsvFile,
-    Ledger,
-    OneRow,
-    PublicTable,
-    PureDP,
-    Session,
-    column,
-    row_count,
-)
+from discreet import CsvFile, Ledger, OneRow, PublicTable, PureDP, Session, column, row_count
 from discreet.tables import inquiry
 from discreet.tables.inquiry import digest, question_form
 from discreet.tables.payment import Asked

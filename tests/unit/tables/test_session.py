@@ -615,9 +615,7 @@ class TestWrongParameters:
         )
 
     @pytest.mark.parametrize(
-        "bounds",
-        [None, "01", {0: 1}, (1, 0), (0, float("nan")), (0, 10**301)],
-        ids=repr,
+        "bounds", [None, "01", {0: 1}, (1, 0), (0, float("nan")), (0, 10**301)], ids=repr
     )
     def test_bounds(self, session, bounds):
         ask = lambda s: s.quantile(  # noqa: E731
