@@ -271,14 +271,3 @@ def test_reports_of_another_mechanism_are_refused(shell, tmp_path, options, mess
     refused = shell("estimate", reports, *usual, *options)
     assert refused.code == 2
     assert message in " ".join(refused.err.split())
-
-
-def test_randomised_response_takes_labels():
-    from discreet import ParameterError
-    from discreet.mechanisms import RandomizedResponse
-
-    mechanism = RandomizedResponse(categories=["yes", "no"], epsilon=1)
-    labels = mechanism.estimate(["yes", "no", "yes"])
-    assert labels.tolist() == mechanism.estimate([0, 1, 0]).tolist()
-    with pytest.raises(ParameterError, match="'reports' parameter of RandomizedResponse must be"):
-        mechanism.estimate(["yes", "perhaps"])

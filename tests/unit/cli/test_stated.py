@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import shlex
 from fractions import Fraction
 
 import pytest
 
-from discreet import Release
 from discreet.cli.application import COMMANDS, LateCommand, joined
 from discreet.questions import QUESTIONS
 from discreet.questions.kinds import Exact, Flag, Whole
@@ -19,7 +17,6 @@ VISITS = "patient,ward,age\n" + "".join(
     f"{who},{'ABC'[who % 3]},{who % 90}\n" for who in range(300)
 )
 WHO = ("--person", "patient", "--epsilon", "1")
-NUMBERS_IN = ("--decimal", ".")
 ASKED = {name: each for name, each in QUESTIONS.items() if name != "select"}
 
 
@@ -100,7 +97,8 @@ LINES = {
             | {"column": "a", "candidates": ["x", "y"], "epsilon": HALF},
         ),
         (
-            "--column a --candidates x,y --epsilon 1 --with-counts --by b --groups c,d",
+            "--column a --candidates x --candidates y --epsilon 1 --with-counts --by b --groups c"
+            " --groups d",
             {"column": "a", "candidates": ["x", "y"], "epsilon": 1, "with_counts": True}
             | {"by": "b", "groups": ["c", "d"]},
         ),
@@ -121,7 +119,7 @@ LINES = {
     ],
     "best_price": [
         (
-            "--column a --prices 1:3:1 --epsilon 1 --rule min --mechanism exponential"
+            "--column a --prices 1 --prices 2,3 --epsilon 1 --rule min --mechanism exponential"
             " --where 'b > 1'",
             {"column": "a", "prices": [1, 2, 3], "epsilon": 1, "rule": "min"}
             | {"mechanism": "exponential", "where": "b > 1"},
@@ -141,9 +139,9 @@ LINES = {
     ],
     "quantiles": [
         (
-            f"--column a --q 0.25,0.5 {GRID} --epsilon 1 --delta 1e-6 --rule max"
+            f"--column a --q 0.25 --q 0.5,0.75 {GRID} --epsilon 1 --delta 1e-6 --rule max"
             " --method recursive --where 'b > 1'",
-            {"column": "a", "q": [0.25, 0.5], "bounds": (0, 9), "step": HALF, "epsilon": 1}
+            {"column": "a", "q": [0.25, 0.5, 0.75], "bounds": (0, 9), "step": HALF, "epsilon": 1}
             | {"delta": 1e-6, "rule": "max", "method": "recursive", "where": "b > 1"},
         ),
         (
@@ -179,8 +177,9 @@ LINES = {
             | {"intercept": True},
         ),
         (
-            "--columns a,b --target c --bounds 0,9 --norm 1 --radius 3 --rho 1/10 --ridge 2",
-            {"columns": ["a", "b"], "target": "c", "bounds": (0, 9), "norm": 1, "radius": 3}
+            "--columns a --columns b --target c --bounds=-60,9 --norm 1 --radius 3 --rho 1/10"
+            " --ridge 2",
+            {"columns": ["a", "b"], "target": "c", "bounds": (-60, 9), "norm": 1, "radius": 3}
             | {"rho": Fraction(1, 10), "ridge": 2},
         ),
     ],
@@ -282,80 +281,14 @@ def test_the_groups_of_commands_have_one_grammar(shell):
         assert "Commands:" in shown.out
 
 
-class TestLists:
-    """An option that takes a list may be repeated, and adds to it."""
-
-    def test_labels(self, shell):
-        parts = ("--candidates", "A", "--candidates", "B,C")
-        whole = ("--candidates", "A,B,C")
-        asked = ("mode", "visits.csv", "--column", "ward", *WHO, "--json")
-        first, second = (
-            json.loads(shell(*asked, *typed).out)["candidates"] for typed in (parts, whole)
-        )
-        assert first == second == 3
-
-    def test_groups(self, shell):
-        asked = ("mode", "visits.csv", "--column", "age", *WHO, "--candidates", "1,2", "--json")
-        groups = ("--by", "ward", "--groups", "A", "--groups", "B")
-        assert list(Release.from_json(shell(*asked, *groups).out).value) == ["A", "B"]
-
-    def test_shares_columns_and_prices(self, shell):
-        asked = ("quantiles", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        shares = (
-            "--rule",
-            "max",
-            "--q",
-            "0.25",
-            "--q",
-            "0.5,0.75",
-            "--bounds",
-            "0",
-            "90",
-            "--step",
-            "1",
-        )
-        assert len(json.loads(shell(*asked, *shares).out)["value"]) == 3
-        asked = ("best-price", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        prices = ("--rule", "max", "--prices", "10", "--prices", "20,30")
-        assert json.loads(shell(*asked, *prices).out)["candidates"] == 3
-
-
 class TestPairs:
     """An option that takes two values takes them with a comma, or one after the other."""
-
-    @pytest.mark.parametrize("bounds", [("--bounds", "-60", "300"), ("--bounds=-60,300",)])
-    def test_bounds(self, shell, bounds):
-        asked = ("quantile", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        outcome = shell(*asked, "--rule", "max", "--q", "0.5", *bounds, "--step", "1")
-        assert json.loads(outcome.out)["candidates"] == 361
-
-    @pytest.mark.parametrize("bounds", [["0", "90", "--bounds", "-1", "9"], ["0,90;-1,9"]])
-    def test_every_pair_of_several(self, shell, bounds, tmp_path):
-        (tmp_path / "two.csv").write_text("a,b\n" + "1,2\n" * 50)
-        asked = (
-            "fit",
-            "deepest",
-            "two.csv",
-            "--columns",
-            "a,b",
-            "--one-row",
-            "--epsilon",
-            "1",
-            *NUMBERS_IN,
-        )
-        outcome = shell(*asked, "--bounds", *bounds, "--step", "1", "--json")
-        assert len(json.loads(outcome.out)["value"]) == 2, outcome.err
 
     def test_two_labels(self):
         words = ["--classes", "no", "yes", "--norm", "1"]
         assert joined(words, ["--classes"]) == ["--classes=no,yes", "--norm", "1"]
         for kept in (["--classes", "no,yes", "x.csv"], ["--classes", "no", "--norm", "1"]):
             assert joined(kept, ["--classes"]) == kept
-
-
-def test_k_has_a_long_form(shell):
-    asked = ("top-k", "visits.csv", "--column", "ward", *WHO, "--candidates", "A,B,C", "--json")
-    assert len(json.loads(shell(*asked, "--k", "2").out)["value"]) == 2
 
 
 @pytest.mark.parametrize(

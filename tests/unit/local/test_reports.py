@@ -266,24 +266,6 @@ class TestEstimates:
         )
         assert mechanism.standard_error(reports=1) ** 2 == pytest.approx(variance, abs=1e-10)
 
-    @loop_over("epsilon", [0.1, 1, 4])
-    @loop_over("categories", [2, 3, 17, 100])
-    def test_closed_forms_of_the_papers(self, epsilon, categories):
-        e, d, half = math.exp(epsilon), categories, math.exp(epsilon / 2)
-        response, rappor = (
-            kind(range(d), epsilon=epsilon) for kind in (RandomizedResponse, Rappor)
-        )
-        assert response.standard_error(1) ** 2 == pytest.approx((d - 2 + e) / (e - 1) ** 2)
-        for share in (0, 0.2, 1):
-            assert rappor.standard_error(1, share) ** 2 == pytest.approx(half / (half - 1) ** 2)
-        for k in {1, d // 2, d - 1}:
-            subset = SubsetSelection(range(d), epsilon=epsilon, size=k)
-            p = k * e / (k * e + d - k)
-            assert subset.own_probability == pytest.approx(p)
-            assert subset.other_probability == pytest.approx(
-                p * (k - 1) / (d - 1) + (1 - p) * k / (d - 1)
-            )
-
     @pytest.mark.parametrize("values", [(0, 0), (0, 1), (2, 0)], ids=str)
     @pytest.mark.parametrize(
         ("kind", "categories", "words", "law"), [case for case in CASES if case[1] == 3], ids=names
@@ -308,11 +290,6 @@ class TestEstimates:
             assert mechanism.standard_error(2, float(share)) ** 2 == pytest.approx(
                 float(variance), rel=1e-13
             )
-
-    @pytest.mark.parametrize("kind", [RandomizedResponse, SubsetSelection])
-    def test_shares_sum_to_one_where_reports_all_name_as_many(self, kind):
-        mechanism = kind(range(9), epsilon=0.5)
-        assert mechanism.estimate(mechanism.privatize(np.arange(9))).sum() == pytest.approx(1)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_an_epsilon_without_any_use_is_told_at_the_estimate(self, kind):
@@ -344,15 +321,6 @@ class TestSizes:
         best = best_local_mechanism(range(categories), epsilon=epsilon)
         all_of_them = [kind(range(categories), epsilon=epsilon).mean_variance for kind in KINDS]
         assert best.mean_variance <= min(all_of_them) * (1 + 1e-12)
-
-    def test_words_for_the_mechanisms(self):
-        assert [kind(range(3), epsilon=1).name for kind in KINDS] == [
-            "randomized-response",
-            "rappor",
-            "subset",
-        ]
-        large = best_local_mechanism(range(3), epsilon=100, acknowledge=NOT_PRIVATE)
-        assert large == RandomizedResponse(range(3), epsilon=100, acknowledge=NOT_PRIVATE)
 
 
 def test_reports_that_all_name_nothing_are_reports():

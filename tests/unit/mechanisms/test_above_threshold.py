@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
-from reference.above_threshold import below, chance_of, decay, laplace
+from reference.above_threshold import chance_of
 from reference.tapes import distribution
 from tiers import loop_over, more
 
@@ -70,31 +70,6 @@ class TestLaw:
             found, wanted = reached.get(outcome, arb(0)), ideal(mechanism, answers, outcome)
             assert found <= wanted + TINY, f"{outcome} is drawn too often"
             assert wanted <= found + rest + TINY, f"{outcome} is drawn too rarely"
-
-    @pytest.mark.sizes
-    @pytest.mark.usefixtures("high_precision")
-    def test_the_reference_agrees_with_a_plain_sum(self):
-        """The geometric series against the terms themselves, cut where less than 2^-200 is left."""
-        rates, limit = (Fraction(2, 3), Fraction(5, 4)), 1
-        first, second = map(decay, rates)
-        for answers in product((-2, 4), repeat=2):
-            for position, gap in product((0, 1), (0, 3)):
-                plain = sum(
-                    (
-                        laplace(first, noise)
-                        * (below(second, limit + noise - answers[0]) if position else 1)
-                        * laplace(second, gap + limit + noise - answers[position])
-                        for noise in range(-250, 251)
-                    ),
-                    arb(0),
-                )
-                assert abs(plain - chance_of(answers, limit, rates, position, gap)) < TINY
-            all_gaps = [chance_of(answers, limit, rates, position) for position in (0, 1)]
-            assert abs(sum(all_gaps, chance_of(answers, limit, rates, None)) - 1) < TINY
-            some_gaps = sum(
-                (chance_of(answers, limit, rates, 1, gap) for gap in range(200)), arb(0)
-            )
-            assert abs(some_gaps - all_gaps[1]) < TINY
 
     def test_epsilon_is_spent_completely_and_by_the_stated_shares(self):
         assert rates_of(make(0, 13)) == (

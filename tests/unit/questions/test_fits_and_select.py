@@ -49,24 +49,6 @@ def test_kinds_read_their_own_result_unchanged(fit):
         assert each.kind.schema()
 
 
-@pytest.mark.parametrize(
-    ("fit", "name", "text", "value"),
-    [
-        (FitLinear, "columns", "a, b", ("a", "b")),
-        (FitLinear, "center", "1,0.5", (1, Fraction(1, 2))),
-        (FitLinear, "scale", "20", Fraction(20)),
-        (FitLinear, "bounds", "-60,300", (-60, 300)),
-        (FitDeepest, "bounds", "0,120;-1/3,600", ((0, 120), (Fraction(-1, 3), 600))),
-        (FitDeepest, "step", "1,2", (1, 2)),
-        (FitLogistic, "classes", "no, yes", ("no", "yes")),
-    ],
-)
-def test_what_a_person_types(fit, name, text, value):
-    (parameter,) = (each for each in fit.parameters if each.name == name)
-    assert parameter.parse(text) == value
-    assert parameter.from_json(json.loads(json.dumps(parameter.kind.to_json(value)))) == value
-
-
 def test_fits_can_be_asked_priced_and_listed():
     table = pandas.DataFrame({"height": [1.0, 2.0] * 50, "weight": [2.0, 1.0] * 50})
     fit = FitSubspace(TWO, k=1, epsilon=0.25, norm=3)
