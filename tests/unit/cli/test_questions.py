@@ -4,10 +4,8 @@ table of persons.
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import replace
 
-import duckdb
 import pytest
 from tiers import first
 
@@ -217,47 +215,15 @@ class TestFiles:
         outcome = shell("mode", "-", *PICK[2:], "--json", stdin=VOTES.encode())
         assert answer(outcome).value == "Ada"
 
-    def test_every_format_is_the_same_table(self, ask, tmp_path):
-        (tmp_path / "votes.csv.gz").write_bytes(gzip.compress(VOTES.encode()))
-        (tmp_path / "votes[1].csv").write_text(VOTES)  # a name, not a pattern
-        duckdb.read_csv(str(tmp_path / "votes.csv")).write_parquet(str(tmp_path / "votes.parquet"))
-        duckdb.sql(
-            f"copy (from '{tmp_path}/votes.parquet') to '{tmp_path}/votes.jsonl' (format json)"
-        )
-        with duckdb.connect(str(tmp_path / "votes.duckdb")) as connection:
-            connection.sql(f"create table ballots as select * from '{tmp_path}/votes.parquet'")
-        for file in (
-            "votes.csv.gz",
-            "votes[1].csv",
-            "votes.parquet",
-            "votes.jsonl",
-            "votes*.parquet",
-        ):
-            # a number and a text of the table
-            where = ("--where", "grade >= 8", "--where", "month = 'June'")
-            found = answer(ask("mode", file, *PICK[2:], *where, "--json"))
-            assert found.value == "Bob", file
-        assert (
-            answer(ask("mode", "votes.duckdb", "--table", "ballots", *PICK[2:], "--json")).value
-            == "Ada"
-        )
-
     @pytest.mark.parametrize(
         ("options", "parts"),
         [
             (("missing.csv",), ("'TABLE'", "an existing file", "Got 'missing.csv'.")),
-            (("missing*.csv",), ("'TABLE'", "an existing file", "Got 'missing*.csv'.")),
             (
                 ("https://example.org/votes.csv",),
                 ("'TABLE'", "Download it first: discreet reads only local files."),
             ),
             (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
-            (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
-            (
-                ("broken.parquet",),
-                ("'TABLE'", "a file in the format that its name says", "Got 'broken.parquet'."),
-            ),
-            (("empty.csv",), ("'TABLE'", "a file with columns", "Got 'empty.csv'. It is empty.")),
             (
                 ("votes.xlsx",),
                 ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'. Save"),
@@ -302,14 +268,6 @@ class TestRefused:
             f"place",
             "Got nothing.",
         )
-
-    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
-    def test_a_file_without_a_header_shows_no_row(self, shell, tmp_path, command):
-        (tmp_path / "votes.csv").write_text("canary,424242\nx,1\n")
-        outcome = shell(*COMMANDS[command])
-        outcome.refused("It has 2 columns. Is the first line a header?")
-        assert "canary" not in outcome.err
-        assert "424242" not in outcome.err
 
     @pytest.mark.parametrize(
         "row",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import ApproxDP, BoundedRange, PureDP, Release, top_k, top_k_unknown_domain
+from discreet import Release, top_k_unknown_domain
 
 # The leads are too large for chance, and nobody but the terrier's owner has brought a newt.
 VOTES = "name,votes\nnewt,1\nhusky,20100\ncorgi,10100\nterrier,40100\n"
@@ -72,28 +72,6 @@ def test_the_list_is_shown_with_its_promise(votes, method, parts):
         assert part in words
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert "100" not in outcome.out  # no score
-
-
-@pytest.mark.parametrize(
-    ("options", "loss", "mechanism"),
-    [
-        ((), PureDP(1), "peeling-permute-and-flip"),
-        (("--method", "joint"), BoundedRange(1), "joint-exponential"),
-        (("--method", "one-shot", "--delta", "1e-6"), ApproxDP(1, 1e-6), "one-shot-gumbel"),
-        (("--method", "one-shot", "--delta", "0"), PureDP(1), "one-shot-gumbel"),
-    ],
-)
-def test_the_command_does_what_the_library_does(votes, options, loss, mechanism):
-    release = Release.from_json(votes("-k", "3", *PRIVACY, *options, "--json").out)
-    assert bare(release) == Release(
-        value=["terrier", "husky", "corgi"], loss=loss, mechanism=mechanism, candidates=4
-    )
-    parameters = dict(
-        zip([option.removeprefix("--") for option in options[::2]], options[1::2], strict=True)
-    )
-    parameters["delta"] = float(parameters.get("delta", 0))
-    scores = {"newt": 1, "husky": 20100, "corgi": 10100, "terrier": 40100}
-    assert release == top_k(scores, 3, epsilon=1, sensitivity=1, monotonic=True, **parameters)
 
 
 class TestFewItemsOfEachPerson:
