@@ -16,7 +16,6 @@ from reference.composition import gaussian_delta
 from tiers import examples, loop_over, more
 
 from discreet.accounting import coin_table
-from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.adversary_value import CoinGame, Resolution, Window, Workspace, make_moves
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.coin_prices import (
@@ -187,16 +186,6 @@ def test_bounds_are_above_the_fine_reference_and_close_to_it(menu, parts):
     for near, bound in zip(values[1:], found, strict=True):
         # the reference itself is wrong by less than this
         assert near - 1e-5 <= bound <= near * 1.01 + 2e-4
-
-
-@pytest.mark.parametrize("count", [5, 22])
-def test_equal_questions_agree_with_the_adaptive_grid(count):
-    """With one price the game is what accounting/adaptive_grid.py brackets in another way."""
-    curve = curve_for({BoundedRange(Fraction(1, 10)): count}, 1.5)
-    for parts in (0, 1, 3, 10):
-        bracket = curve.delta(Fraction(parts, 10))
-        found = bounds(Fraction(1, 10), parts, (1,), count)[-1]
-        assert bracket.low <= found <= bracket.high * 1.05 + 1e-280
 
 
 @pytest.mark.parametrize("seed", [0, 1, *map(more, range(2, 8))])

@@ -167,32 +167,6 @@ class TestAnswers:
         assert QUESTIONS["quantile"](session, epsilon=64).value == 25
         assert QUESTIONS["mode of many"](session, epsilon=64).value == "Ada"
 
-    def test_persons_count_once_and_rows_each(self):
-        same = pandas.DataFrame({"who": [1] * 50 + [2, 3], "item": ["a"] * 50 + ["b", "b"]})
-        answers = {
-            unit: Session(same, unit=unit, budget=PureDP(64))
-            .mode("item", candidates=["a", "b"], epsilon=64)
-            .value
-            for unit in (Person("who"), OneRow())
-        }
-        assert answers == {Person("who"): "b", OneRow(): "a"}
-
-    def test_rows_without_a_person_do_not_count(self):
-        table = pandas.DataFrame({"who": [None, None, None, 1.0], "item": ["a", "a", "a", "b"]})
-        release = Session(table, unit=Person("who"), budget=PureDP(64)).mode(
-            "item", candidates=["a", "b"], epsilon=64
-        )
-        assert release.value == "b"
-
-    def test_everybody_has_the_same_value(self):
-        """The share of each person is where all of them are, and nowhere else."""
-        table = pandas.DataFrame({"age": [40] * 30})
-        session = Session(table, unit=OneRow(), budget=PureDP(1000))
-        for q in (0.5, 0.1, 0.9):
-            assert session.quantile("age", q=q, bounds=(0, 120), step=1, epsilon=64).value == 40
-        assert session.quantile("age", q=0.5, bounds=(50, 120), step=1, epsilon=64).value == 50
-        assert session.quantile("age", q=0.5, bounds=(0, 30), step=1, epsilon=64).value == 30
-
     def test_a_grid_of_one_point(self, session):
         assert (
             session.quantile("age", q=0.5, bounds=(0, 1), step=5, epsilon=1, rule="max").value == 0
@@ -403,18 +377,6 @@ class TestBudget:
             assert str(failed.value) == str(discreet.EngineError())
             assert failed.value.__context__ is failed.value.__cause__ is None
             assert session.remaining() == 9 - place
-
-    def test_an_interruption_says_what_was_charged(self, session, monkeypatch):
-        monkeypatch.setattr(
-            "discreet.questions.mode.count_candidates", _raiser(KeyboardInterrupt())
-        )
-        with pytest.raises(KeyboardInterrupt) as interrupted:
-            QUESTIONS["mode"](session)
-        told = (
-            "The question was interrupted after it was paid for: PureDP(epsilon=1) stays charged."
-        )
-        assert str(interrupted.value) == told
-        assert session.remaining() == 9
 
 
 class TestNothingShows:
@@ -897,25 +859,6 @@ class TestItemsPerPerson:
         assert sum(counts.values()) == 60
         assert sum(others.values()) == 1200
 
-    def test_they_are_chosen_anew_for_each_question(self, counted):
-        session = Session(reads(), unit=Person("reader"), budget=ApproxDP(1000, 0.1))
-        for _ in range(3):
-            self.ASK(session, fresh=True)
-        assert len({tuple(sorted(counts.items())) for _, counts in counted}) == 3
-
-    @pytest.mark.parametrize(
-        "make", [pandas.DataFrame, polars.from_pandas], ids=["duckdb", "polars"]
-    )
-    def test_seeded_bits_choose_the_same_in_any_order_of_rows(self, counted, make):
-        releases = []
-        for seed in (1, 2, 3):
-            table = make(reads().sample(frac=1, random_state=seed))
-            session = Session(table, unit=Person("reader"), budget=ApproxDP(1000, 0.1))
-            releases.append(self.ASK(session, bits=SeededBits(4)))
-        assert releases[0] == releases[1] == releases[2]
-        assert counted[0][1] == counted[1][1] == counted[2][1]
-        assert releases[0].seeded
-
     def test_a_list_costs_what_one_selection_costs(self):
         """Its delta besides. The bound changes how high the threshold is, not the price."""
         names = {None: "limited-domain", 1: "threshold-gaussian", 3: "threshold-gaussian"}
@@ -927,16 +870,6 @@ class TestItemsPerPerson:
             assert release.loss == session.history()[0].loss
             assert release.loss.delta == Fraction(1, 10**6)
             assert 350 <= before - session.remaining() <= 400
-
-    def test_a_person_with_very_many_items_counts_for_so_many(self, counted):
-        table = pandas.DataFrame(
-            {"reader": [7] * 100_000, "article": [f"article {place}" for place in range(100_000)]}
-        )
-        session = Session(
-            pandas.concat([reads(), table]), unit=Person("reader"), budget=ApproxDP(100, 0.1)
-        )
-        self.ASK(session, limit=1000)
-        assert sum(counted[0][1].values()) == 60
 
     def test_a_row_has_one_item_and_needs_no_cap(self, counted):
         # Text by its type: a column of objects, as older versions of pandas make, can hold lists.
@@ -1134,12 +1067,6 @@ class TestTheMechanismFollowsTheBudget:
             question_of(lambda s: QUESTIONS["mode"](s, epsilon=0.1, with_gap=True))
         )
         assert 1 + price.questions_left == gaps
-
-    @pytest.mark.parametrize("k", [1, 2])
-    def test_short_lists(self, k):
-        session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
-        session.top_k("teacher", k=k, candidates=TEACHERS, epsilon=0.1)
-        assert session.spent() <= 100
 
 
 class TestWhatASessionIs:
