@@ -15,9 +15,9 @@ from asking import ask_of
 from tiers import also
 
 import discreet
-from discreet import Person, PureDP, Release, Session
+from discreet import ParameterError, Person, PureDP, Release, Session
 from discreet.accounting import LogisticDP
-from discreet.accuracy import Accuracy, shown_bound, whole_bound
+from discreet.accuracy import Accuracy, shown_bound
 from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
@@ -50,27 +50,6 @@ def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failur
     for scores in worst_scores(candidates, told.bound):
         far = mechanism.probabilities(scores)[1:].sum()
         assert far <= failure
-
-
-@pytest.mark.parametrize("name", ["permute-and-flip", "exponential"])
-@pytest.mark.parametrize("candidates", [10, 200])
-def test_two_noise_scales_less_would_be_wrong(name, candidates):
-    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
-    told = mechanism.accuracy(candidates=candidates)
-    smaller = told.bound - 2
-    far = mechanism.probabilities([0.0, *[-smaller * 1.0001] * (candidates - 1)])[1:].sum()
-    assert far > told.failure_probability
-
-
-@pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
-def test_all_small_score_vectors(name):
-    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
-    bound = mechanism.accuracy(candidates=3).bound
-    for scores in itertools.product(range(9), repeat=3):
-        probabilities = mechanism.probabilities(scores)
-        assert probabilities[behind(scores) > bound].sum() <= 1 / 20
-        # whole numbers beyond the rounded bound are beyond the bound
-        assert probabilities[behind(scores) > whole_bound(bound)].sum() <= 1 / 20
 
 
 def excess_of_list(scores, ranking):
@@ -116,14 +95,6 @@ def test_a_list_is_within_its_bound(mechanism):
         scores = [level * step for level in levels]
         reached = max(reached, chance_beyond(mechanism, scores, told.bound, excess))
     assert 0 < reached <= 1 / 20
-
-
-@pytest.mark.parametrize("mechanism", list_mechanisms(), ids=repr)
-def test_half_the_bound_of_a_list_would_be_wrong(mechanism):
-    told = mechanism.accuracy(candidates=4)
-    near = told.bound / 2
-    scores = [near * 1.01, near * 1.01, 0.0, 0.0]
-    assert chance_beyond(mechanism, scores, near, LISTS[told.statement]) > 1 / 20
 
 
 def test_a_joint_list_promises_places_only():
@@ -184,14 +155,6 @@ def test_a_quantile_is_within_its_bound(mechanism, q, rows):
             assert errors.min() == 0
             worst = max(worst, probabilities[errors > bound].sum())
     assert worst <= 1 / 20
-
-
-def test_a_third_of_the_bound_of_a_quantile_would_be_wrong():
-    made = OneQuantile(q=Fraction(1, 2), epsilon=1, mechanism="exponential")
-    near = made.accuracy(points=20).bound / 3
-    all_at_one_point = np.full(2 * math.ceil(near) + 1, 7)
-    probabilities, errors = rank_errors(made, Cells.of(all_at_one_point, 20))
-    assert probabilities[errors > near].sum() > 1 / 20
 
 
 @pytest.mark.parametrize("method", ["recursive", "independent"])
@@ -264,10 +227,7 @@ QUESTIONS = {
     "mode": ("article", {"candidates": ["a", "b", "c"], "epsilon": 0.5}),
     "top_k": ("article", {"candidates": ["a", "b", "c"], "k": 2, "epsilon": 0.5}),
     "best_price": ("pays", {"prices": [1, 2, 3], "rule": "max", "epsilon": 0.5}),
-    "quantile": (
-        "pays",
-        {"q": 0.5, "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
-    ),
+    "quantile": ("pays", {"q": 0.5, "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5}),
     "quantiles": (
         "pays",
         {"q": [0.5, 0.9], "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
@@ -313,9 +273,9 @@ def test_select_and_unknown_domains_too():
 
 def test_a_wrong_question_or_probability_is_refused():
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(1))
-    with pytest.raises(discreet.ParameterError, match=r"'question' parameter of Session.error_bou"):
+    with pytest.raises(ParameterError, match=r"'question' parameter of Session.error_bou"):
         session.error_bound("modus")
-    with pytest.raises(discreet.ParameterError, match=r"'failure_probability' parameter of Sess"):
+    with pytest.raises(ParameterError, match=r"'failure_probability' parameter of Sess"):
         session.error_bound(Mode(*["article"], **QUESTIONS["mode"][1]), failure_probability=2)
 
 
@@ -346,7 +306,7 @@ def test_a_session_tells_the_gap():
 )
 def test_a_gap_that_cannot_be_is_refused_for_nothing(bad, message):
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(2))
-    with pytest.raises(discreet.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         ask_of(session, "mode", "article", candidates=["a", "b"], epsilon=1, **bad)
     assert session.spent() == 0
 
@@ -380,7 +340,7 @@ def test_json_with_another_statement_is_refused(change):
     release = discreet.select([1, 2], epsilon=1, sensitivity=1)
     fields = json.loads(release.to_json())
     fields["accuracy"] |= change
-    with pytest.raises(discreet.ParameterError, match=r"what Release.to_json wrote"):
+    with pytest.raises(ParameterError, match=r"what Release.to_json wrote"):
         Release.from_json(json.dumps(fields))
 
 
@@ -657,12 +617,12 @@ def test_a_plan_for_prices_is_for_the_highest_one():
     ],
 )
 def test_a_plan_without_what_it_needs_is_refused(question, words, message):
-    with pytest.raises(discreet.ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message):
         discreet.planning.plan_accuracy(question, **words)
     if "parameter of plan_accuracy" in message and "'within'" not in message:
         # the function that was called is the one that is named
         message = message.replace("plan_accuracy", "accuracy_at")
-        with pytest.raises(discreet.ParameterError, match=message):
+        with pytest.raises(ParameterError, match=message):
             discreet.planning.accuracy_at(question, epsilon=1, **_but(words, "within"))
 
 
@@ -717,7 +677,7 @@ def test_sentences(statement, unit, sentence):
     ],
 )
 def test_an_accuracy_that_is_none_is_refused(wrong):
-    with pytest.raises(discreet.ParameterError, match=f"'{next(iter(wrong))}'.* of Accuracy"):
+    with pytest.raises(ParameterError, match=f"'{next(iter(wrong))}'.* of Accuracy"):
         Accuracy(**{"bound": 1.0, "statement": "winner"} | wrong)
 
 

@@ -201,6 +201,39 @@ def test_a_large_epsilon_needs_words(kind):
     assert kind(**large, acknowledge=discreet.NOT_PRIVATE).epsilon == 65
 
 
+BOUNDS = ("error_bound", "expected_error_bound", "accuracy")
+SIZES = {
+    "candidates": 9,
+    "columns": 3,
+    "dimensions": 3,
+    "failure_probability": 0.05,
+    "numbers": 2,
+    "position": 1,
+    "queries": 3,
+    "reports": 9,
+    "rows": 9,
+    "sensitivity": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [(kind, getattr(kind, call)) for kind in EXPORTED for call in BOUNDS if hasattr(kind, call)],
+    ids=lambda each: each.__name__,
+)
+def test_a_wrong_size_is_refused_by_its_name(kind, call):
+    """What an error bound is asked about."""
+    made = kind(**MADE[kind])
+    _, *names = inspect.signature(call).parameters
+    right = {name: SIZES[name] for name in names if name != "best"}
+    call(made, **right)
+    for name in names:
+        for value in WRONG.get(name, [-1, 1.5, "1", True]):
+            with pytest.raises(discreet.ParameterError) as wrong:
+                call(made, **right | {name: value})
+            assert (wrong.value.owner, wrong.value.name) == (kind.__name__, name), value
+
+
 @each_class
 def test_a_frozen_object_is_made_again_by_its_own_fields(kind):
     made = kind(**MADE[kind])

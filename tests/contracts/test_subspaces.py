@@ -263,28 +263,6 @@ def test_a_release_says_what_it_cost_and_survives_json():
     assert not discreet.models.fit_subspace(rows, k=2, epsilon=0.5, norm=1).seeded
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"epsilon": 0}, "The 'epsilon' parameter of fit_subspace must be greater than 0. Got 0."),
-        ({"epsilon": 65}, "The 'epsilon' parameter of fit_subspace must be at most 64. Got 65."),
-        ({"norm": -1}, "The 'norm' parameter of fit_subspace must be greater than 0. Got -1."),
-        ({"k": 0}, "The 'k' parameter of fit_subspace must be at least 1. Got 0."),
-        (
-            {"k": 4},
-            "The 'k' parameter of fit_subspace must be below the number of columns, 4. Got 4.",
-        ),
-        ({"k": True}, "The 'k' parameter of fit_subspace must be a whole number. Got True."),
-    ],
-    ids=str,
-)
-def test_public_mistakes_are_refused(changes, message):
-    given = {"k": 1, "epsilon": 1, "norm": 1, **changes}
-    with pytest.raises(ParameterError) as error:
-        discreet.models.fit_subspace(np.zeros((3, 4)), **given)
-    assert str(error.value) == message
-
-
 @pytest.mark.parametrize("shape", [(5, 1), (5, 129)])
 def test_the_number_of_columns_has_limits(shape):
     with pytest.raises(ScoresTypeError, match="must have between 2 and 128 columns"):

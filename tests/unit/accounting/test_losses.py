@@ -7,12 +7,10 @@ from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
-import pytest
 from tiers import loop_over
 
 from discreet.accounting.analyses import Losses
-from discreet.errors import ParameterError, ParameterTypeError
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
 
 EACH = BoundedRange(0.1)
 
@@ -60,68 +58,5 @@ def test_approximate_losses_are_split_into_pure_and_delta():
 
 
 def test_epsilons_are_there_if_all_losses_have_one():
-    assert Losses.read([EACH, PureDP(1)]).epsilons == [
-        (Fraction(1, 10), 1),
-        (Fraction(1), 1),
-    ]
+    assert Losses.read([EACH, PureDP(1)]).epsilons == [(Fraction(1, 10), 1), (Fraction(1), 1)]
     assert Losses.read([EACH, ZCDP(1)]).epsilons is None
-
-
-def test_rho_is_the_sum_of_what_each_implies():
-    read = Losses.read({EACH: 3, PureDP(1): 2, ZCDP(0.25): 4})
-    assert read.rho == 3 * EACH.to_zcdp().rho + 2 * PureDP(1).to_zcdp().rho + 1
-
-
-def test_nothing_is_read_as_nothing():
-    for empty in ([], {}, (), iter(())):
-        assert Losses.read(empty) == Losses({}, Fraction(0))
-
-
-@pytest.mark.parametrize("given", [None, 1, 0.5, EACH, True, len], ids=repr)
-def test_what_is_no_collection_is_refused(given):
-    with pytest.raises(
-        ParameterTypeError,
-        match="The 'losses' parameter must be a sequence of losses, or a mapping",
-    ):
-        Losses.read(given)
-
-
-@loop_over(
-    "given",
-    [
-        "0.1",
-        b"01",
-        [0.1],
-        [EACH, None],
-        {0.1: 3},
-        {"a": 1},
-        [[EACH]],
-        [EACH, True],
-        [BoundedRange],
-        [Loss()],
-    ],
-    ids=repr,
-)
-def test_what_is_no_loss_is_refused(given):
-    with pytest.raises(
-        ParameterTypeError,
-        match=(
-            "The 'losses' parameter must be made of PureDP, BoundedRange, LogisticDP, "
-            "GaussianDP, ZCDP"
-        ),
-    ):
-        Losses.read(given)
-
-
-@pytest.mark.parametrize(
-    "times", [True, np.True_, 1.0, "1", None, Fraction(2), float("nan")], ids=repr
-)
-def test_counts_that_are_no_whole_numbers_are_refused(times):
-    with pytest.raises(ParameterTypeError, match="The 'losses' parameter must be a whole number"):
-        Losses.read({EACH: times})
-
-
-@pytest.mark.parametrize("times", [0, -1, np.int8(-128), -(10**30)], ids=repr)
-def test_counts_below_one_are_refused(times):
-    with pytest.raises(ParameterError, match="The 'losses' parameter must be at least 1"):
-        Losses.read({EACH: times})

@@ -43,11 +43,6 @@ def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProc
     )
 
 
-def test_version(shell):
-    outcome = shell("--version")
-    assert (outcome.code, outcome.out) == (0, f"discreet {discreet.__version__}\n")
-
-
 def test_without_a_command_there_is_help(shell):
     outcome = shell()
     assert outcome.code == 0

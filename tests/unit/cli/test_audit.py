@@ -120,18 +120,9 @@ class TestRefused:
             ((), ("'--claim'", "given, because the code states none", "Got nothing.")),
             (("--claim", "dp:1"), ("'--claim'", "one of pure-dp, bounded-range", "Got 'dp:1'.")),
             (("--claim", "pure-dp"), ("'--claim'", "a colon and its numbers", "Got 'pure-dp'.")),
-            (("--claim", "pure-dp:x"), ("'--claim'", "a number greater than 0", "Got 'x'.")),
             ((*CLAIM, "--draws", "999"), ("'--draws'", "at least 1000", "Got '999'.")),
-            ((*CLAIM, "--draws", "many"), ("'--draws'", "a whole number", "Got 'many'.")),
             ((*CLAIM, "--scores", "1"), ("'--scores'", "at least 2", "Got '1'.")),
-            ((*CLAIM, "--confidence", "1"), ("'--confidence'", "between 0 and 1", "Got '1'.")),
-            ((*CLAIM, "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
-            ((*CLAIM, "--objective", "most"), ("'--objective'", "'max', 'min'", "Got 'most'.")),
-            (
-                (*CLAIM, "--plot", "a.gif"),
-                ("'--plot'", ".svg, .png", "Got 'a.gif'."),
-            ),
-            ((*CLAIM, "--plot", "no/a.png"), ("'--plot'", "a file that you may write")),
+            ((*CLAIM, "--plot", "a.gif"), ("'--plot'", ".svg, .png", "Got 'a.gif'.")),
         ],
     )
     def test_bad_parameters_are_named(self, audit, options, parts):

@@ -112,16 +112,12 @@ def test_prices(text, prices):
     ("text", "part"),
     [
         ("", "numbers such as"),
-        ("1,,2", "numbers such as"),
-        ("cheap", "numbers such as"),
-        ("1:10", "numbers such as"),
         ("1:10:1:1", "numbers such as"),
         ("1:10:0", "First the lowest"),
         ("10:1:1", "First the lowest"),
         ("1:1000000:0.001", f"at most {MOST_PRICES:,} prices"),
         (",".join(map(str, range(1, MOST_PRICES + 2))), f"at most {MOST_PRICES:,}"),
         ("0,1", "greater than 0"),
-        ("-1:3:1", "greater than 0"),
         ("1,1.0", "all different"),
     ],
 )

@@ -35,23 +35,6 @@ def test_every_analysis_has_words_and_the_right_word_about_adaptivity():
     assert set(TEXTBOOK) <= set(ANALYSIS_WORDS)
 
 
-@pytest.mark.sizes
-def test_a_hundred_selections(shell):
-    """The page of the command line quotes the same command, and is compared in `make test`."""
-    outcome = shell("compose", "--bounded-range", "0.1x100", "--delta", "1e-6")
-    assert outcome.code == 0
-    assert "100, each may depend on earlier answers" in outcome.out
-    assert row(outcome, "epsilons add up") == ["10", "yes"]
-    assert row(outcome, "pure DP, optimal") == ["4.77457", "yes"]
-    assert row(outcome, "Renyi DP") == ["2.4002", "yes"]
-    assert row(outcome, "bounded range, non-adaptive") == ["2.24603", "no"]
-    mark, epsilon, adaptive = row(outcome, "bounded range, adaptive")
-    assert (mark, adaptive) == ("►", "yes")
-    assert 2.246 < float(epsilon) < 2.26
-    assert outcome.out.split()[:2] == ["epsilon", epsilon]
-    assert max(map(len, outcome.out.splitlines())) <= 80
-
-
 def test_json_has_the_library_s_numbers_exactly(shell):
     found = answer(shell(*REQUEST, "--delta", "1e-6", "--json"))
     total = discreet.compose({discreet.BoundedRange(Fraction(1, 10)): 22}, delta=Fraction(1, 10**6))
@@ -116,33 +99,10 @@ def test_kinds_mix_and_repeated_options_add_up(shell):
     assert found["method"] == "rdp"
 
 
-def test_without_delta_epsilons_add_up(shell):
-    found = answer(shell("compose", "--pure", "0.5x3", "--delta", "0", "--json"))
-    assert (found["epsilon"]["exact"], found["method"]) == ("3/2", "basic")
-
-
 RULE = "a number greater than 0, such as 0.1 or 1/3"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x",
-        "x3",
-        "0.1x",
-        "0.1x0",
-        "0.1x-1",
-        "0.1x1.5",
-        "0.1x1/2",
-        "0.1x3x3",
-        "0.1X3",
-        "0.1 3",
-        "0.1*3",
-        "0x3",
-        "-0.1x3",
-    ],
-)
+@pytest.mark.parametrize("text", ["x", "0.1x0", "0.1x-1", "0.1x1/2", "0x3"])
 @pytest.mark.parametrize("option", first(["--bounded-range", "--pure", "--zcdp"], tier="pairs"))
 def test_bad_losses(shell, option, text):
     shell("compose", f"{option}={text}", "--delta", "1e-6").refused(
@@ -150,10 +110,7 @@ def test_bad_losses(shell, option, text):
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["1", "1x2", "1,", ",1e-6", "1,1e-6,3", "1,2", "1,1", "1,-1e-6", "0,1e-6", "1,nan", "1,1e-6x0"],
-)
+@pytest.mark.parametrize("text", ["1", ",1e-6", "1,1e-6,3", "1,1e-6x0"])
 def test_bad_approximate_losses(shell, text):
     shell("compose", "--approx", text, "--delta", "1e-3").refused(
         "'--approx'", "an epsilon and a delta", f"Got '{text}'."
@@ -179,14 +136,8 @@ def test_bad_approximate_losses(shell, text):
                 "Got '1e-6'.",
             ),
         ),
-        (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
         (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
-        (("--delta", "-0.0"), ("'--delta'", "at least 0 and below 1", "Got '-0.0'.")),
-        (("--delta", "nan"), ("'--delta'", "a finite number", "Got 'nan'.")),
         (("--delta", "tiny"), ("'--delta'", "a finite number", "Got 'tiny'.")),
-        (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
-        (("--epsilon", "-1"), ("'--epsilon'", "greater than 0", "Got '-1'.")),
-        (("--epsilon", "inf"), ("'--epsilon'", "a finite number", "Got 'inf'.")),
     ],
 )
 def test_bad_requests(shell, options, parts):
@@ -205,9 +156,3 @@ def test_a_delta_that_the_losses_exceed_or_need(shell):
     )
     outcome = shell("compose", "--approx", "1,1e-6x3", "--delta", "1e-6")
     outcome.refused("'--delta'", "at least the sum of the losses' own deltas, 3e-06", "Got '1e-6'.")
-
-
-def test_losses_beyond_floats_cost_next_to_nothing(shell):
-    outcome = shell("compose", "--bounded-range", "1e-399x3", "--delta", "1e-6")
-    assert outcome.code == 0
-    assert outcome.out.split()[:2] == ["epsilon", "0"]

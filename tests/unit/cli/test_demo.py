@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import gzip
 import io
 import os
@@ -36,11 +35,6 @@ class TestData:
         assert len(packed) < 400_000
         assert (DATA / make.ARTICLES).read_text(encoding="utf-8") == make.articles_text()
 
-    def test_the_tables_have_the_sizes_that_are_told(self, reads):
-        assert len(reads) == 20_000
-        names = [row.split(",")[0] for row in make.text("mascot.csv").splitlines()[1:]]
-        assert len(set(names)) == 100
-
     def test_articles_are_read_as_articles_are(self, reads):
         """A few by almost everybody, most by hardly anybody; some people open one twice; and the
         list has them all.
@@ -51,16 +45,6 @@ class TestData:
         assert sum(counts) < len(reads)
         assert set(persons) <= set(make.articles_text().splitlines()) == set(make.articles())
         assert all("," not in article for article in persons)  # so that they can be typed as a list
-
-    def test_a_reader_has_one_role_and_one_region(self, reads):
-        assert len({(row[0], row[2], row[3]) for row in reads}) == len({row[0] for row in reads})
-        group = {row[0] for row in reads if row[2:4] == ["data scientist", "Bay Area"]}
-        assert len(group) > 400
-
-    def test_the_columns(self, reads):
-        first = next(csv.reader(make.reads_text().splitlines()))
-        assert first == make.COLUMNS
-        assert {len(row) for row in reads} == {len(first)}
 
 
 @pytest.fixture(scope="module")

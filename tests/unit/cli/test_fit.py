@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from tiers import first
@@ -73,43 +72,3 @@ def test_a_price_costs_nothing(shell, what):
     price = json.loads(shell(*typed(what, "--dry-run", "--json")).out)
     assert (price["fits"], price["answered"]) == (True, False)
     assert price["accuracy"]["sentence"].startswith("With 95% confidence, ")
-
-
-def without(what, option, *instead):
-    """The command line with an option left out, or said otherwise."""
-    line = list(typed(what))
-    place = line.index(option)
-    return [*line[:place], *instead, *line[place + 2 :]]
-
-
-WRONG = {
-    "no such column": (
-        without("subspace", "--columns", "--columns", "age,colour"),
-        "'--columns' .* Got 'colour'",
-    ),
-    "one column": (without("subspace", "--columns", "--columns", "age"), "'--columns' .* 2 to 128"),
-    "no rule": (without("subspace", "--rule"), "'--rule' .* several rows"),
-    "another rule": (without("linear", "--rule", "--rule", "max"), "'--rule' .* 'sum', 'mean'"),
-    "k": (without("subspace", "-k", "-k", "2"), "'-?-k' .* below the number of columns"),
-    "no numbers": (without("linear", "--scale", "--scale", "1,a"), "'--scale' .* Got '1,a'"),
-    "three bounds": (
-        without("linear", "--bounds", "--bounds", "1,2,3"),
-        "'--bounds' .* two numbers",
-    ),
-    "one class": (
-        without("logistic", "--classes", "--classes", "no"),
-        "'--classes' .* a pair",
-    ),
-    "no such label": (without("logistic", "--label", "--label", "colour"), "'--label' .* 'colour'"),
-    "no such target": (without("linear", "--target", "--target", "colour"), "'--target' .* 'colo"),
-    "a picture of another kind": (typed("subspace", "--plot", "a.pdf"), "'--plot' .* .svg, .png"),
-    "a radius": (without("logistic", "--radius", "--radius", "9999"), "'--radius' .* at most"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_mistakes_are_named_as_they_were_typed(shell, name):
-    line, message = WRONG[name]
-    outcome = shell(*line)
-    outcome.refused(f"discreet fit {line[1]}")
-    assert re.search(message, outcome.err), outcome.err

@@ -70,12 +70,6 @@ class TestInit:
             {"role": owner, "may": "owner"}
         ]
 
-    def test_again_it_changes_nothing(self, opened):
-        spend()
-        assert opened("ledger", "init", URL).code == 0
-        with Ledger(URL) as ledger:
-            assert ledger.verify().entries == 3
-
     @pytest.mark.parametrize("option", ["--writer", "--reader"])
     def test_a_file_has_no_roles(self, shell, option):
         shell("ledger", "init", URL, option, "ada").refused(
@@ -87,10 +81,6 @@ class TestBudgets:
     def test_opening_shows_the_budget(self, shell):
         shown = words(shell(*OPEN, "--epsilon", "1", "--delta", "1e-6"))
         assert "survey ε 1, δ 1e-06 0% 100%" in shown
-
-    def test_opening_again_changes_nothing(self, opened):
-        spend()
-        assert "survey ε 1 0.25 ε 0.75 ε" in words(opened(*OPEN, "--epsilon", "1", "--delta", "0"))
 
     def test_another_budget_is_refused(self, opened):
         opened(*OPEN, "--epsilon", "2", "--delta", "0").refused(
@@ -144,10 +134,6 @@ class TestBudgets:
             for account in parsed(opened("ledger", "show", URL, "--dataset", "other", "--json"))
         ] == ["other"]
 
-    def test_what_is_not_there_is_not_made(self, shell, tmp_path):
-        shell("ledger", "show", "sqlite:///nothing.db").refused("must exist. Got no such file")
-        assert not list(tmp_path.iterdir())
-
     def test_the_url_may_be_in_the_environment(self, opened, monkeypatch):
         monkeypatch.setenv("DISCREET_LEDGER", URL)
         assert "survey ε 1" in words(opened("ledger", "show"))
@@ -200,11 +186,6 @@ class TestHistory:
         )
         assert (tmp_path / "spent.png").read_bytes().startswith(b"\x89PNG")
 
-    def test_a_picture_that_cannot_be_written(self, opened):
-        opened("ledger", "history", URL, "--dataset", "survey", "--plot", "spent.gif").refused(
-            "--plot"
-        )
-
     def test_an_unknown_data_set(self, opened):
         opened("ledger", "history", URL, "--dataset", "nope").refused(
             "The '--dataset' parameter of discreet ledger history must be one that was opened in "
@@ -234,11 +215,6 @@ class TestVerify:
         assert anchor in opened("ledger", "verify", URL).out
         assert "all 1 hold" in words(opened("ledger", "verify", URL, "--anchor", anchor))
 
-    def test_a_wrong_anchor(self, opened):
-        opened("ledger", "verify", URL, "--anchor", f"1:{'0' * 64}").refused(
-            "Entry 1 of the ledger"
-        )
-
     def test_no_anchor_at_all(self, opened):
         opened("ledger", "verify", URL, "--anchor", "x").refused(
             "The '--anchor' parameter of discreet ledger verify", "Got 'x'."
@@ -259,50 +235,12 @@ class TestDamage:
         return run
 
     @pytest.mark.parametrize(
-        "option",
-        [
-            (),
-            pytest.param(("--json",), marks=pytest.mark.pairs),
-            pytest.param(("--plot", "spent.png"), marks=pytest.mark.pairs),
-        ],
-        ids=["table", "json", "plot"],
-    )
-    @pytest.mark.parametrize(
-        "body", ["''", "'[]'", "substr(body, 9)", "replace(body, 'mode', 'mood')", "x'ff'"]
-    )
-    def test_history_names_the_entry(self, damaged, body, option):
-        damage = f"update discreet_entries set body = {body} where number = 2"
-        damaged(damage, "ledger", "history", URL, "--dataset", "survey", *option).refused(
-            f"Entry 2 of the ledger {URL} must", "Run discreet ledger verify."
-        )
-
-    @pytest.mark.parametrize(
-        "option",
-        [(), pytest.param(("--json",), marks=pytest.mark.pairs)],
-        ids=["table", "json"],
-    )
-    @pytest.mark.parametrize(
-        "change", ["terms = 'x'", "terms = '{}'", "squares_spent = '-1'", "epsilon_spent = x'00'"]
-    )
-    @pytest.mark.parametrize("what", first(["history", "show"], tier="pairs"))
-    def test_a_budget_is_named(self, damaged, change, what, option):
-        asked = ("--dataset", "survey") if what == "history" else ()
-        damaged(
-            f"update discreet_budgets set {change}", "ledger", what, URL, *asked, *option
-        ).refused("budget of 'survey' must", "Run discreet ledger verify.")
-
-    @pytest.mark.parametrize(
         "table", ["entries set body", "budgets set epsilon_spent", "charges set state"]
     )
     def test_verify_finds_it(self, damaged, table):
         outcome = damaged(f"update discreet_{table} = 'x'", "ledger", "verify", URL)
         outcome.refused("must")
         assert "Run discreet" not in outcome.err
-
-    def test_a_question_is_not_paid_from_it(self, damaged):
-        damaged("update discreet_budgets set terms = 'x'", "mode", *READS, *FROM_LEDGER).refused(
-            "budget of 'survey' must", "Run discreet ledger verify."
-        )
 
 
 class TestQuestionsLeft:
@@ -312,11 +250,6 @@ class TestQuestionsLeft:
             asked = ("ledger", "questions-left", URL, "--dataset", "survey", each, "0.1")
             assert "questions left 7" in words(opened(*asked))
             assert parsed(opened(*asked, "--json"))["questions_left"] == 7
-
-    def test_a_budget_with_a_delta_counts_coins(self, shell):
-        assert shell(*OPEN, "--epsilon", "1", "--delta", "1e-6").code == 0
-        asked = ("ledger", "questions-left", URL, "--dataset", "survey", "--epsilon", "0.1")
-        assert "questions left 21" in words(shell(*asked))
 
     @pytest.mark.parametrize(
         "name", first(["[red]x[/red]", ":smile:", "[/]", "[link=file:///]x"], 2)
@@ -341,26 +274,6 @@ class TestQuestionsLeft:
         assert f"on {name}" in words(
             shell("ledger", "questions-left", URL, "--dataset", name, "--pure", "0.1")
         )
-
-    def test_a_name_is_no_formula_in_a_picture(self, shell, tmp_path):
-        name = r"$\frac$"
-        assert (
-            shell(
-                "ledger",
-                "open",
-                URL,
-                "--dataset",
-                name,
-                "--one-row",
-                "--epsilon",
-                "1",
-                "--delta",
-                "0",
-            ).code
-            == 0
-        )
-        assert shell("ledger", "history", URL, "--dataset", name, "--plot", "spent.png").code == 0
-        assert (tmp_path / "spent.png").exists()
 
     def test_one_loss_is_needed(self, opened):
         opened("ledger", "questions-left", URL, "--dataset", "survey").refused(
@@ -457,26 +370,6 @@ class TestPayingFromALedger:
             (charge,) = ledger.history("survey")
         assert charge.settled
 
-    def test_numbers_are_charged(self, opened, tmp_path):
-        (tmp_path / "people.csv").write_text("reader,age\n1,30\n2,40\n")
-        people = (
-            "people.csv",
-            "--column",
-            "age",
-            "--person",
-            "reader",
-            "--epsilon",
-            "0.25",
-            *FROM_LEDGER,
-        )
-        people += ("--rule", "max", "--decimal", ".")
-        assert (
-            opened("quantile", *people, "--q", "0.5", "--bounds", "0,100", "--step", "1").code == 0
-        )
-        assert opened("best-price", *people, "--prices", "1,2,3").code == 0
-        with Ledger(URL) as ledger:
-            assert ledger.remaining("survey") == 0.5
-
     def test_two_runs_share_the_budget(self, opened):
         assert opened("mode", *READS, *FROM_LEDGER).code == 0
         assert opened("top-k", "-k", "1", *READS, *FROM_LEDGER).code == 0
@@ -504,30 +397,6 @@ class TestPayingFromALedger:
         opened("mode", *READS, "--dataset", "survey").refused("--dataset")
         opened("mode", *READS, "--analyst", "team-a").refused("--analyst")
         opened("mode", *READS, "--window", "2026-11").refused("--window")
-
-    def test_scores_have_no_ledger(self, opened, tmp_path):
-        (tmp_path / "votes.csv").write_text("name,votes\nAda,3\nBob,1\n")
-        scores = (
-            "scores",
-            "top-k",
-            "votes.csv",
-            "--label",
-            "name",
-            "--score",
-            "votes",
-            "-k",
-            "1",
-            "--epsilon",
-            "1",
-            "--sensitivity",
-            "1",
-        )
-        opened(*scores, *FROM_LEDGER).refused("No such option '--ledger'")
-
-    def test_a_bad_request_costs_nothing(self, opened):
-        opened("mode", *READS[:1], "--column", "nope", *READS[3:], *FROM_LEDGER).refused("--column")
-        with Ledger(URL) as ledger:
-            assert ledger.spent("survey") == 0
 
     def test_windows_are_named(self, shell):
         assert shell(*OPEN, "--epsilon", "1", "--delta", "0", "--windows").code == 0
@@ -668,44 +537,6 @@ class TestWhatABudgetIsAbout:
             "month",
             True,
         )
-
-    def test_an_analyst_has_the_data_sets(self, opened):
-        share = (*SHARE, "--epsilon", "0.5", "--delta", "0", "--analyst", "ada")
-        opened(*share, "--person", "reader").refused("--person", "left out for an analyst")
-        opened(*share, "--table", "x.csv").refused("--table", "left out for an analyst")
-        assert opened(*share).code == 0
-
-    def test_another_unit_is_refused_and_not_charged(self, opened):
-        as_rows = tuple(part for part in READS if part not in ("--person", "reader"))
-        opened("mode", *as_rows, "--one-row", *FROM_LEDGER).refused(
-            "--person", "protects, Person(column='reader')"
-        )
-        assert parsed(opened("ledger", "show", URL, "--json"))[0]["spent"]["value"] == "0"
-
-    def test_another_table_is_refused_and_not_charged(self, shell, tmp_path):
-        (tmp_path / "other.csv").write_text("reader,article\n1,a\n")
-        assert shell(*OPEN, "--table", "demo:reads", "--epsilon", "1", "--delta", "0").code == 0
-        other = ("other.csv", *READS[1:])
-        shell("mode", *other, *FROM_LEDGER).refused("TABLE", "the table of the budget of 'survey'")
-        assert shell("mode", *READS, *FROM_LEDGER).code == 0
-        assert parsed(shell("ledger", "show", URL, "--json"))[0]["spent"]["value"] == "1/2"
-
-    @pytest.mark.parametrize("window", ["2026-10-01", "october", "2026-13"])
-    def test_another_spelling_of_a_window_is_no_new_budget(self, shell, window):
-        assert shell(*OPEN, *self.MONTHS).code == 0
-        shell("mode", *READS, *FROM_LEDGER, "--window", window).refused(
-            "--window", "a month, written as '2026-10'"
-        )
-
-    def test_half_a_window_is_refused(self, shell):
-        shell(*OPEN, "--window-column", "day", "--epsilon", "1", "--delta", "0").refused(
-            "'--every'", "given with --window-column. Got nothing."
-        )
-        shell(*OPEN, "--every", "month", "--epsilon", "1", "--delta", "0").refused(
-            "'--window-column'", "given with --every. Got nothing."
-        )
-        days = ("--window-column", "day", "--every", "moon", "--epsilon", "1", "--delta", "0")
-        shell(*OPEN, *days).refused("--every", "one of year, quarter, month, week, day")
 
 
 class TestAnchorFile:

@@ -112,7 +112,6 @@ def cases(budgets):
 @pytest.mark.parametrize(
     ("typed", "question", "asked"),
     [
-        ("mode --candidates 8", "mode", {"candidates": EIGHT}),
         ("top-k -k 3 --candidates 8", "top_k", {"k": 3, "candidates": EIGHT}),
         (
             "top-k -k 5 --candidates 8 --items-per-person 2",
@@ -124,13 +123,6 @@ def cases(budgets):
             "top_k",
             {"k": 3, "delta": 1e-7, "limit": 30, "items_per_person": 1},
         ),
-        ("counts --candidates 8", "counts", {"candidates": EIGHT}),
-        (
-            "counts --candidates 8 --items-per-person 2",
-            "counts",
-            {"candidates": EIGHT, "items_per_person": 2},
-        ),
-        ("count", "count", {}),
         (
             "quantile --q 0.5 --points 101",
             "quantile",
@@ -187,17 +179,6 @@ def test_a_preview_draws_as_a_session_would(budget, asked):
         assert getattr(seen.accuracy, name) == getattr(answer.accuracy, name)
 
 
-def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
-    words = ["preview", "--epsilon", "1", "-k", "3", "--limit", "30", "--delta", "1e-6"]
-    words += ["--counts", "90,50,10,9", "--items-per-person", "1", "--draws", "100"]
-    told = json.loads(shell(*words, "--json").out)
-    assert told["accuracy"]["statement"] == "named"
-    # two are named, nearly always, and the list is not full
-    assert told["error_of_half"] == 10
-    shown = " ".join(shell(*words).out.split())
-    assert "left out nobody with more than 10 people; 95%" in shown
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -217,19 +198,6 @@ def test_odds_are_told_where_epsilon_bounds_them(shell, words, told):
     assert ("2.719 times" in shown) is told
 
 
-def test_the_budget_is_said(shell, tmp_path):
-    words = ["choose-epsilon", "count", "--budget-rho", "1/2"]
-    assert "the budget of all questions is ZCDP(rho=0.5)." in shell(*words).out
-    shown = " ".join(shell("choose-epsilon", "count").out.split())
-    assert (
-        "This assumes that epsilons add up, or that this question takes the whole budget. For "
-        "another budget, give --budget-epsilon and --budget-delta, or --budget-rho." in shown
-    )
-    picture = tmp_path / "count.svg"
-    assert shell(*words, "--plot", str(picture)).code == 0
-    assert "ZCDP(rho=0.5)" in picture.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -244,10 +212,6 @@ def test_the_budget_is_said(shell, tmp_path):
             "--budget-rho is given. Got '0'.",
         ),
         (
-            ["preview", "--epsilon", "1", "--budget-epsilon", "-1", "--budget-delta", "0"],
-            "The '--budget-epsilon' parameter of discreet preview must be a number greater",
-        ),
-        (
             ["preview", "--epsilon", "1", "-k", "2", "--items-per-person", "0"],
             "The '--items-per-person' parameter of discreet preview must be",
         ),
@@ -255,34 +219,17 @@ def test_the_budget_is_said(shell, tmp_path):
             ["choose-epsilon", "mode"],
             "The '--candidates' parameter of discreet choose-epsilon must",
         ),
-        (["choose-epsilon", "modus"], "The 'QUESTION' parameter of discreet choose-eps"),
         (
             ["preview", "--epsilon", "1", "--counts", "a,b"],
             "The '--counts' parameter of discreet pr",
-        ),
-        (
-            ["preview", "--epsilon", "-1"],
-            "The '--epsilon' parameter of discreet preview must be gre",
         ),
         (
             ["preview", "--epsilon", "1", "--plot", "a.gif"],
             "The '--plot' parameter of discreet prev",
         ),
         (
-            ["choose-epsilon", "mode", "--candidates", "9", "--plot", "a.gif"],
-            "The '--plot' parameter of discreet choose-epsilon must be a file whose name ends in",
-        ),
-        (
-            ["choose-epsilon", "mode", "--candidates", "9", "--plot", "no/a.svg"],
-            "The '--plot' parameter of discreet choose-epsilon must be a file that you may write",
-        ),
-        (
             ["choose-epsilon", "mode", "--candidates", "9", "--within", "-1"],
             "The '--within' parameter of discreet choose-epsilon must be at least 0. Got '-1'.",
-        ),
-        (
-            ["choose-epsilon", "quantile", "--q", "half", "--points", "121"],
-            "The '--q' parameter of discreet choose-epsilon must be a finite number such as",
         ),
     ],
 )

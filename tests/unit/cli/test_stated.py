@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import importlib
 import re
+import shlex
+from fractions import Fraction
 
 import pytest
 
-from discreet import Release
 from discreet.cli.application import COMMANDS, LateCommand, joined
 from discreet.questions import QUESTIONS
 from discreet.questions.kinds import Exact, Flag, Whole
@@ -16,7 +17,6 @@ VISITS = "patient,ward,age\n" + "".join(
     f"{who},{'ABC'[who % 3]},{who % 90}\n" for who in range(300)
 )
 WHO = ("--person", "patient", "--epsilon", "1")
-NUMBERS_IN = ("--decimal", ".")
 ASKED = {name: each for name, each in QUESTIONS.items() if name != "select"}
 
 
@@ -83,6 +83,189 @@ def test_a_refusal_names_the_option_and_what_was_typed(shell, name, parameter):
     outcome.refused(f"The '{shown}' parameter of {command} must be", "Got 'much'.")
 
 
+HALF = Fraction(1, 2)
+GRID = "--bounds 0 9 --step 1/2"
+SCALED = "--columns a,b --norm 2 --center 1,2 --scale 3,4 --rule sum --where 'a > 1'"
+IN_PYTHON = {"norm": 2, "center": [1, 2], "scale": [3, 4], "rule": "sum", "where": "a > 1"}
+# of each question, lines that say each of its parameters once, and what they mean in Python
+LINES = {
+    "mode": [
+        (
+            "--column a --candidates x,y --epsilon 1/2 --mechanism exponential --with-gap --split ;"
+            " --where \"b = 'c'\"",
+            {"mechanism": "exponential", "with_gap": True, "split": ";", "where": "b = 'c'"}
+            | {"column": "a", "candidates": ["x", "y"], "epsilon": HALF},
+        ),
+        (
+            "--column a --candidates x --candidates y --epsilon 1 --with-counts --by b --groups c"
+            " --groups d",
+            {"column": "a", "candidates": ["x", "y"], "epsilon": 1, "with_counts": True}
+            | {"by": "b", "groups": ["c", "d"]},
+        ),
+    ],
+    "top_k": [
+        (
+            "--column a -k 3 --epsilon 1 --candidates x,y,z --method peel --with-counts --split ;"
+            " --by b --groups c,d --where 'b > 1'",
+            {"column": "a", "k": 3, "epsilon": 1, "candidates": ["x", "y", "z"], "method": "peel"}
+            | {"with_counts": True, "split": ";", "by": "b", "groups": ["c", "d"]}
+            | {"where": "b > 1"},
+        ),
+        (
+            "--column a --k 3 --epsilon 1 --delta 1e-6 --limit 30 --items-per-person 2",
+            {"column": "a", "k": 3, "epsilon": 1, "delta": 1e-6, "limit": 30}
+            | {"items_per_person": 2},
+        ),
+    ],
+    "best_price": [
+        (
+            "--column a --prices 1 --prices 2,3 --epsilon 1 --rule min --mechanism exponential"
+            " --where 'b > 1'",
+            {"column": "a", "prices": [1, 2, 3], "epsilon": 1, "rule": "min"}
+            | {"mechanism": "exponential", "where": "b > 1"},
+        )
+    ],
+    "quantile": [
+        (
+            f"--column a --q 1/3 {GRID} --epsilon 1 --rule max --mechanism exponential"
+            " --where 'b > 1'",
+            {"column": "a", "q": Fraction(1, 3), "bounds": (0, 9), "step": HALF, "epsilon": 1}
+            | {"rule": "max", "mechanism": "exponential", "where": "b > 1"},
+        ),
+        (
+            "--column a --q 0.5 --points 1,2,5 --epsilon 1 --rows-per-person 2",
+            {"column": "a", "q": HALF, "points": [1, 2, 5], "epsilon": 1, "rows_per_person": 2},
+        ),
+    ],
+    "quantiles": [
+        (
+            f"--column a --q 0.25 --q 0.5,0.75 {GRID} --epsilon 1 --delta 1e-6 --rule max"
+            " --method recursive --where 'b > 1'",
+            {"column": "a", "q": [0.25, 0.5, 0.75], "bounds": (0, 9), "step": HALF, "epsilon": 1}
+            | {"delta": 1e-6, "rule": "max", "method": "recursive", "where": "b > 1"},
+        ),
+        (
+            "--column a --q 0.5 --points 1,2,5 --epsilon 1 --rows-per-person 2",
+            {"column": "a", "q": [0.5], "points": [1, 2, 5], "epsilon": 1, "rows_per_person": 2},
+        ),
+    ],
+    "counts": [
+        (
+            "--column a --candidates x,y --epsilon 1 --items-per-person 2 --by b --groups c,d"
+            " --where 'b > 1' --split ;",
+            {"column": "a", "candidates": ["x", "y"], "epsilon": 1, "items_per_person": 2}
+            | {"by": "b", "groups": ["c", "d"], "where": "b > 1", "split": ";"},
+        ),
+        (
+            "--column a --candidates x --epsilon 1 --delta 1e-6 --items-per-person 1",
+            {"column": "a", "candidates": ["x"], "epsilon": 1, "delta": 1e-6}
+            | {"items_per_person": 1},
+        ),
+    ],
+    "count": [("--epsilon 1 --where 'b > 1'", {"epsilon": 1, "where": "b > 1"})],
+    "fit_subspace": [
+        (f"{SCALED} -k 1 --epsilon 1", IN_PYTHON | {"columns": ["a", "b"], "k": 1, "epsilon": 1})
+    ],
+    "fit_covariance": [
+        (f"{SCALED} -k 1 --epsilon 1", IN_PYTHON | {"columns": ["a", "b"], "k": 1, "epsilon": 1})
+    ],
+    "fit_linear": [
+        (
+            f"{SCALED} --target c --bounds 0,9 --radius 3 --epsilon 1 --intercept",
+            IN_PYTHON
+            | {"columns": ["a", "b"], "target": "c", "bounds": (0, 9), "radius": 3, "epsilon": 1}
+            | {"intercept": True},
+        ),
+        (
+            "--columns a --columns b --target c --bounds=-60,9 --norm 1 --radius 3 --rho 1/10"
+            " --ridge 2",
+            {"columns": ["a", "b"], "target": "c", "bounds": (-60, 9), "norm": 1, "radius": 3}
+            | {"rho": Fraction(1, 10), "ridge": 2},
+        ),
+    ],
+    "fit_logistic": [
+        (
+            f"{SCALED} --label c --classes no yes --radius 3 --epsilon 1 --intercept",
+            IN_PYTHON
+            | {"columns": ["a", "b"], "label": "c", "classes": ("no", "yes"), "radius": 3}
+            | {"epsilon": 1, "intercept": True},
+        ),
+        (
+            "--columns a,b --label c --classes no,yes --norm 1 --rho 1/10 --ridge 2",
+            {"columns": ["a", "b"], "label": "c", "classes": ("no", "yes"), "norm": 1}
+            | {"rho": Fraction(1, 10), "ridge": 2},
+        ),
+    ],
+    "fit_deepest": [
+        (
+            "--columns a,b --bounds 0 90 --bounds -1,9 --step 1,2 --epsilon 1 --rule mean"
+            " --where 'a > 1'",
+            {"columns": ["a", "b"], "bounds": [(0, 90), (-1, 9)], "step": [1, 2], "epsilon": 1}
+            | {"rule": "mean", "where": "a > 1"},
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_typed_is_the_question_that_python_asks(shell, monkeypatch, name):
+    """So the tests of sessions are also about the shell."""
+    asked = []
+    monkeypatch.setattr(
+        "discreet.cli.commands.questions.ask_one",
+        lambda question, *rest, **words: asked.append(question),
+    )
+    for line, meant in LINES[name]:
+        words = (*words_of(name), "visits.csv", *shlex.split(line), "--one-row")
+        assert shell(*words).code == 0
+        assert asked.pop() == ASKED[name](**meant)
+    said = {parameter for _, meant in LINES[name] for parameter in meant}
+    assert said == {each.name for each in ASKED[name].parameters}
+
+
+SCORES = [
+    (
+        "select a=1 b=2 --epsilon 1/2 --sensitivity 3 --monotonic --objective min"
+        " --mechanism exponential --with-gap --gap-step 1/4",
+        "discreet.select",
+        {"epsilon": HALF, "sensitivity": 3, "monotonic": True, "objective": "min"}
+        | {"mechanism": "exponential", "with_gap": True, "gap_step": Fraction(1, 4)},
+    ),
+    (
+        "select a=1 b=2 --epsilon 1 --score-range 3",
+        "discreet.select",
+        {"epsilon": 1, "score_range": 3, "mechanism": "permute-and-flip", "objective": "max"},
+    ),
+    (
+        "top-k no.csv --label a --score b -k 2 --epsilon 1 --delta 1e-6 --score-range 1/2"
+        " --objective min --method peel",
+        "discreet.cli.commands.scores.ListRequest",
+        {"k": 2, "epsilon": 1, "delta": Fraction(1, 10**6), "score_range": HALF}
+        | {"objective": "min", "method": "peel"},
+    ),
+    (
+        "top-k no.csv --label a --score b -k 2 --epsilon 1 --sensitivity 1 --monotonic"
+        " --with-counts --items-per-person 3",
+        "discreet.cli.commands.scores.ListRequest",
+        {"k": 2, "sensitivity": 1, "monotonic": True, "with_counts": True, "items_per_person": 3},
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "called", "meant"), SCORES)
+def test_what_is_typed_beside_scores_is_handed_on(shell, monkeypatch, line, called, meant):
+    asked = []
+
+    def ask(*scores, **words):
+        asked.append(words)
+        raise KeyboardInterrupt
+
+    importlib.import_module("discreet.cli.commands.scores")
+    monkeypatch.setattr(called, ask)
+    assert shell("scores", *line.split()).code == 130
+    assert asked[0].items() >= meant.items()
+
+
 def test_flags_are_false_unless_they_are_typed():
     for name, asked in ASKED.items():
         options = {each.name: each for each in command_of(name).params}
@@ -98,80 +281,14 @@ def test_the_groups_of_commands_have_one_grammar(shell):
         assert "Commands:" in shown.out
 
 
-class TestLists:
-    """An option that takes a list may be repeated, and adds to it."""
-
-    def test_labels(self, shell):
-        parts = ("--candidates", "A", "--candidates", "B,C")
-        whole = ("--candidates", "A,B,C")
-        asked = ("mode", "visits.csv", "--column", "ward", *WHO, "--json")
-        first, second = (
-            json.loads(shell(*asked, *typed).out)["candidates"] for typed in (parts, whole)
-        )
-        assert first == second == 3
-
-    def test_groups(self, shell):
-        asked = ("mode", "visits.csv", "--column", "age", *WHO, "--candidates", "1,2", "--json")
-        groups = ("--by", "ward", "--groups", "A", "--groups", "B")
-        assert list(Release.from_json(shell(*asked, *groups).out).value) == ["A", "B"]
-
-    def test_shares_columns_and_prices(self, shell):
-        asked = ("quantiles", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        shares = (
-            "--rule",
-            "max",
-            "--q",
-            "0.25",
-            "--q",
-            "0.5,0.75",
-            "--bounds",
-            "0",
-            "90",
-            "--step",
-            "1",
-        )
-        assert len(json.loads(shell(*asked, *shares).out)["value"]) == 3
-        asked = ("best-price", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        prices = ("--rule", "max", "--prices", "10", "--prices", "20,30")
-        assert json.loads(shell(*asked, *prices).out)["candidates"] == 3
-
-
 class TestPairs:
     """An option that takes two values takes them with a comma, or one after the other."""
-
-    @pytest.mark.parametrize("bounds", [("--bounds", "-60", "300"), ("--bounds=-60,300",)])
-    def test_bounds(self, shell, bounds):
-        asked = ("quantile", "visits.csv", *NUMBERS_IN, "--column", "age", *WHO, "--json")
-        outcome = shell(*asked, "--rule", "max", "--q", "0.5", *bounds, "--step", "1")
-        assert json.loads(outcome.out)["candidates"] == 361
-
-    @pytest.mark.parametrize("bounds", [["0", "90", "--bounds", "-1", "9"], ["0,90;-1,9"]])
-    def test_every_pair_of_several(self, shell, bounds, tmp_path):
-        (tmp_path / "two.csv").write_text("a,b\n" + "1,2\n" * 50)
-        asked = (
-            "fit",
-            "deepest",
-            "two.csv",
-            "--columns",
-            "a,b",
-            "--one-row",
-            "--epsilon",
-            "1",
-            *NUMBERS_IN,
-        )
-        outcome = shell(*asked, "--bounds", *bounds, "--step", "1", "--json")
-        assert len(json.loads(outcome.out)["value"]) == 2, outcome.err
 
     def test_two_labels(self):
         words = ["--classes", "no", "yes", "--norm", "1"]
         assert joined(words, ["--classes"]) == ["--classes=no,yes", "--norm", "1"]
         for kept in (["--classes", "no,yes", "x.csv"], ["--classes", "no", "--norm", "1"]):
             assert joined(kept, ["--classes"]) == kept
-
-
-def test_k_has_a_long_form(shell):
-    asked = ("top-k", "visits.csv", "--column", "ward", *WHO, "--candidates", "A,B,C", "--json")
-    assert len(json.loads(shell(*asked, "--k", "2").out)["value"]) == 2
 
 
 @pytest.mark.parametrize(

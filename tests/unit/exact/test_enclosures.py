@@ -72,21 +72,6 @@ def test_the_precision_comes_back_after_an_error():
     assert at_precision(300, lambda: flint.ctx.prec) == 300  # and the lock is free again
 
 
-def test_a_coin_does_not_depend_on_the_users_precision(user_precision):
-    def flips():
-        return [
-            Chance(SeededBits(seed)).decay(lambda at=seed: fmpq(at, 100), 1, 1, likely=False)
-            for seed in range(1, 200)
-        ]
-
-    rough = flips()
-    flint.ctx.prec = 128
-    fine = flips()
-    flint.ctx.prec = user_precision
-    assert rough == fine
-    assert 0 < sum(rough) < len(rough)
-
-
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])
 def test_a_selection_works_at_any_user_precision(user_precision, mechanism):
     words = {"epsilon": 64, "sensitivity": 1, "mechanism": mechanism}
@@ -130,12 +115,6 @@ def test_less_is_certain_or_silent(one, other):
         assert answer in (None, one < other)
 
 
-def test_less_is_silent_when_balls_overlap():
-    assert less(arb(1, 0.5), arb(1.25, 0.5)) is None
-    assert less(arb(1, 0.5), arb(2, 0.25)) is True
-    assert less(arb(2), arb(2)) is False
-
-
 @examples(30, 100)
 @given(st.fractions())
 def test_a_ball_holds_its_fraction(value):
@@ -154,7 +133,3 @@ def test_bounds_lie_on_their_side_and_close(value, precision):
     # an error of the argument, up to 700 * 2^-precision, becomes a relative error of the
     # exponential
     assert high - low <= high * Fraction(2**13, 2**precision)
-
-
-def test_bounds_of_an_exact_number_are_that_number():
-    assert lower_bound(lambda: arb(3) / 8) == upper_bound(lambda: arb(3) / 8) == Fraction(3, 8)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tiers import examples, loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, ParameterError, PureDP
+from discreet.errors import ParameterTypeError, ScoresTypeError
 from discreet.exact.rationals import (
     choice,
     count,
@@ -70,10 +71,6 @@ def test_a_score_like_number_means_its_binary_value(value, meaning):
     assert (type(read), read) == (Fraction, meaning)
 
 
-def test_ten_queries_of_a_tenth_fit_a_budget_of_one():
-    assert sum(discreet.PureDP(0.1).epsilon for _ in range(10)) == discreet.PureDP(1).epsilon
-
-
 def test_a_float_subclass_cannot_print_itself_into_another_number():
     class Liar(float):
         def __repr__(self):
@@ -102,8 +99,7 @@ def test_a_float_subclass_cannot_print_itself_into_another_number():
 )
 def test_a_number_that_is_not_finite_is_refused(read, value):
     with pytest.raises(
-        discreet.ParameterError,
-        match=r"The 'epsilon' parameter must be a finite number\. Got ",
+        ParameterError, match=r"The 'epsilon' parameter must be a finite number\. Got "
     ):
         read(value, "epsilon")
 
@@ -130,8 +126,7 @@ def test_a_number_that_is_not_finite_is_refused(read, value):
 )
 def test_what_is_not_a_number_is_a_type_error(read, value):
     with pytest.raises(
-        discreet.errors.ParameterTypeError,
-        match=r"'epsilon' parameter must be a number \(int, float",
+        ParameterTypeError, match=r"'epsilon' parameter must be a number \(int, float"
     ):
         read(value, "epsilon")
 
@@ -146,41 +141,24 @@ def test_a_finite_number_beyond_the_floats_is_read_exactly(value):
 @pytest.mark.parametrize("value", [Fraction(0), Fraction(-1), Fraction(-1, 10**400)])
 def test_only_positive_numbers_are_positive(value):
     with pytest.raises(
-        discreet.ParameterError,
-        match=r"The 'rho' parameter must be greater than 0\. Got 'x'\.",
+        ParameterError, match=r"The 'rho' parameter must be greater than 0\. Got 'x'\."
     ):
         positive(value, "x", "rho")
 
 
-def test_the_smallest_positive_number_is_positive():
-    assert positive(Fraction(1, 10**400), "x", "rho") == Fraction(1, 10**400)
-
-
 @pytest.mark.parametrize(("value", "least"), [(0, 1), (-1, 1), (np.int8(-1), 0), (4, 5)])
 def test_a_count_has_a_least_value(value, least):
-    with pytest.raises(
-        discreet.ParameterError,
-        match=rf"The 'k' parameter must be at least {least}\. Got",
-    ):
+    with pytest.raises(ParameterError, match=rf"The 'k' parameter must be at least {least}\. Got"):
         count(value, "k", least=least)
 
 
 @pytest.mark.parametrize("value", [True, np.True_, 1.0, "1", None, Fraction(1)], ids=repr)
 def test_a_count_is_a_whole_number(value):
-    with pytest.raises(
-        discreet.errors.ParameterTypeError,
-        match="The 'k' parameter must be a whole number",
-    ):
+    with pytest.raises(ParameterTypeError, match="The 'k' parameter must be a whole number"):
         count(value, "k")
 
 
-def test_a_count_of_numpy_becomes_a_python_integer():
-    assert type(count(np.int8(3), "k")) is int
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"), [("mx", discreet.ParameterError), (True, discreet.errors.ParameterTypeError)]
-)
+@pytest.mark.parametrize(("value", "kind"), [("mx", ParameterError), (True, ParameterTypeError)])
 def test_a_choice_names_the_allowed_words(value, kind):
     with pytest.raises(kind, match="must be one of 'max', 'min'") as caught:
         choice(value, ("max", "min"), "objective")
@@ -216,7 +194,7 @@ LONG = [
 @loop_over("read", [exact_decimal, exact_binary])
 def test_a_number_of_very_many_digits_is_refused_in_one_line(read, value):
     """Such numbers took minutes, filled the memory, or ended in an error of Python's own."""
-    with pytest.raises(discreet.ParameterError, match=r"at most 1,000 digits above .* Got 'about"):
+    with pytest.raises(ParameterError, match=r"at most 1,000 digits above .* Got 'about"):
         read(value, "epsilon")
 
 
@@ -225,15 +203,13 @@ LONGEST = Fraction(1, 10**200_000 + 7)
 
 @pytest.mark.parametrize("made", [PureDP, BoundedRange, ZCDP, lambda value: ApproxDP(1, value)])
 def test_no_loss_has_very_many_digits(made):
-    with pytest.raises(discreet.ParameterError, match="at most 1,000 digits"):
+    with pytest.raises(ParameterError, match="at most 1,000 digits"):
         made(LONGEST)
 
 
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange, ZCDP])
 @pytest.mark.parametrize(
-    "value",
-    [Fraction(1, 10**999), Fraction(10**999 + 1, 10**999), 10**999 - 1],
-    ids=range(3),
+    "value", [Fraction(1, 10**999), Fraction(10**999 + 1, 10**999), 10**999 - 1], ids=range(3)
 )
 def test_a_number_of_a_thousand_digits_works_everywhere(kind, value):
     loss = kind(value)
@@ -258,17 +234,10 @@ UNITLESS = np.int64(1).view("m8")
 @loop_over("read", [exact_decimal, exact_binary, private_binary, private_decimal])
 def test_a_length_of_time_is_no_number(read, value):
     """NumPy counts it among its integers."""
-    with pytest.raises(discreet.errors.ParameterTypeError, match="parameter must be a number"):
+    with pytest.raises(ParameterTypeError, match="parameter must be a number"):
         read(value, "epsilon")
-    with pytest.raises(
-        discreet.errors.ParameterTypeError, match="parameter must be a whole number"
-    ):
+    with pytest.raises(ParameterTypeError, match="parameter must be a whole number"):
         count(value, "k")
-
-
-def test_a_count_has_few_digits_too():
-    with pytest.raises(discreet.ParameterError, match=r"parameter must be .* 1,000 digits"):
-        count(10**2000, "k")
 
 
 @pytest.mark.parametrize("value", LONG[:5], ids=range(5))
@@ -279,13 +248,7 @@ def test_what_may_be_a_persons_value_is_read_however_long_it_is(value):
 
 
 def test_lengths_of_time_are_no_outputs_and_no_values_either():
-    with pytest.raises(
-        discreet.errors.ParameterTypeError, match=r"'start' parameter .* a whole number"
-    ):
-        discreet.mechanisms.LatticeExponentialMechanism(
-            epsilon=1,
-            sensitivity=1,
-            start=UNITLESS,
-        )
-    with pytest.raises(discreet.errors.ScoresTypeError, match="must be a whole number"):
+    with pytest.raises(ParameterTypeError, match=r"'start' parameter .* a whole number"):
+        discreet.mechanisms.LatticeExponentialMechanism(epsilon=1, sensitivity=1, start=UNITLESS)
+    with pytest.raises(ScoresTypeError, match="must be a whole number"):
         discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release(UNITLESS)

@@ -13,16 +13,10 @@ from discreet import (
     ParameterError,
     PureDP,
 )
-from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
+from discreet.errors import ReservationLostError
 from discreet.ledger.budget_terms import UNITS, Sums, agree, read_new_terms
 from discreet.ledger.operations import Outcome, Reserve
-from discreet.ledger.refusals import (
-    closed_error,
-    lost_error,
-    refusal_error,
-    running_error,
-    unexpected_error,
-)
+from discreet.ledger.refusals import closed_error, lost_error, refusal_error, unexpected_error
 from discreet.ledger.subject import Subject
 from discreet.ledger.transaction import Scope
 
@@ -85,12 +79,6 @@ def test_an_analyst_is_not_told_what_others_have_spent(spent):
     )
 
 
-def test_a_reused_key_is_named():
-    error = refuse(refused="another request")
-    assert isinstance(error, KeyReusedError)
-    assert "Got 'req-1', which was used for another one. Use a new key." in str(error)
-
-
 @pytest.mark.parametrize(
     ("state", "words"),
     [("reserved", "because it failed or its process ended"), ("settled", "was not kept")],
@@ -100,12 +88,6 @@ def test_a_lost_request_says_what_became_of_it(state, words):
     assert isinstance(error, ReservationLostError)
     assert words in str(error)
     assert "again=True" in str(error)
-
-
-def test_a_running_request_is_asked_for_later():
-    error = running_error("req-1", 0.5)
-    assert isinstance(error, ReservationRunningError)
-    assert "'req-1' was charged and is still running after 0.5 seconds" in str(error)
 
 
 def test_a_closed_budget_is_named():

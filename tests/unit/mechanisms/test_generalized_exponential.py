@@ -19,7 +19,7 @@ from reference.tapes import distribution
 from tiers import examples, loop_over, more
 
 from discreet import NOT_PRIVATE, BoundedRange, ParameterError, Release
-from discreet.errors import ScoresError, ScoresTypeError
+from discreet.errors import ScoresError
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.mechanisms.generalized_exponential import GeneralizedExponentialMechanism, _penalty
 from discreet.mechanisms.laws import EXPONENTIAL_LAW
@@ -191,20 +191,6 @@ class TestDistances:
         mechanism = make(epsilon, acknowledge=NOT_PRIVATE)
         check(mechanism, np.array([3, 1, 4, 1, 5]), [1, 1, 2, 3, 3])
         check(mechanism, np.array([3.5, 1e5, -4, 1, 5e-324]), [1, 1, 2, 3, 3])
-
-    @pytest.mark.parametrize(
-        "scores", [np.array([1e308, -1e308, 0.0]), np.array([1e300, 1e280, 5.0])], ids=str
-    )
-    def test_huge_floats_do_not_overflow(self, scores):
-        check(make(1), scores, [1e300, 2e300, 3e300])
-
-    def test_a_part_is_estimated_like_the_whole(self):
-        scores, sensitivities = np.arange(50) * 7 % 31, 1 + np.arange(50) % 6
-        distances = measured(make(1), scores, sensitivities)
-        whole, part = np.empty(50), np.empty(13)
-        distances.estimate(0, 50, whole)
-        distances.estimate(20, 33, part)
-        assert part.tolist() == whole[20:33].tolist()
 
 
 class TestHull:
@@ -405,13 +391,6 @@ class TestUtility:
             worst = max(worst, self.failure(mechanism, scores, sensitivities))
         assert worst <= beta
 
-    def test_it_is_almost_attained(self):
-        """Many candidates just beyond the bound of the best: their chance is near beta."""
-        mechanism = make(1, 0.1)
-        bound = mechanism.error_bound(candidates=1000, sensitivity=1)
-        failure = self.failure(mechanism, [bound + 0.1, *[0] * 999], [1] * 1000)
-        assert 0.08 < failure <= 0.1
-
     def test_insensitive_candidates_win_by_small_margins(self):
         """Without the penalty, sensitive candidates would be nearly tied with the best: here the
         chance would be 10/11.
@@ -429,22 +408,6 @@ class TestUtility:
             candidates=100, sensitivity=1
         )
         assert make(Fraction(1, 10**400)).error_bound(candidates=100, sensitivity=1) == math.inf
-
-    @pytest.mark.parametrize("candidates", [0, -1, True, 2.0])
-    def test_candidates_are_counted(self, candidates):
-        with pytest.raises(
-            ParameterError,
-            match="The 'candidates' parameter of GeneralizedExponentialMechanism must be",
-        ):
-            make().error_bound(candidates=candidates, sensitivity=1)
-
-    @pytest.mark.parametrize("sensitivity", [0, -1, float("nan"), True, "1"])
-    def test_sensitivity_is_positive(self, sensitivity):
-        with pytest.raises(
-            ParameterError,
-            match="The 'sensitivity' parameter of GeneralizedExponentialMechanism must be",
-        ):
-            make().error_bound(candidates=10, sensitivity=sensitivity)
 
 
 SCORES = {"a": 10, "b": 200, "c": 30}
@@ -475,19 +438,6 @@ class TestInput:
         distances = measured(make(), SCORES, sensitivities)
         assert [Fraction(int(d.p), int(d.q)) for d in map(distances.exact, range(3))] == expected
 
-    @pytest.mark.parametrize(
-        "sensitivity", [2, 2.0, Fraction(2), Decimal(2), np.int8(2), np.float32(2)], ids=repr
-    )
-    def test_one_number_is_for_all(self, sensitivity):
-        assert exact_distances(make(), [10, 200], sensitivity) == exact_distances(
-            make(), [10, 200], [2, 2]
-        )
-
-    def test_positions_are_the_labels_of_candidates_without_any(self):
-        assert exact_distances(make(), [10, 200, 30], {2: 0.5, 0: 1, 1: 5}) == exact_distances(
-            make(), [10, 200, 30], [1, 5, 0.5]
-        )
-
     def test_a_release_has_its_label_and_cost(self):
         release = make(4).release({"a": 0, "b": 10**6}, {"a": 1, "b": 2}, bits=SeededBits(1))
         assert (release.value, release.loss, release.mechanism) == (
@@ -513,33 +463,18 @@ class TestInput:
         ("sensitivities", "rule", "got"),
         [
             ([1, 2], "one for each of the 3 candidates", "2"),
-            ([1, 2, 3, 4], "one for each of the 3 candidates", "4"),
             ([], "one for each of the 3 candidates", "0"),
             ([1, 0, 1], "greater than 0", "0"),
-            ([1, -2, 1], "greater than 0", "-2"),
-            ([1.0, -0.0, 1.0], "greater than 0", "-0.0"),
-            ([1, Fraction(-1, 2), 1], "greater than 0", "-0.5"),
-            (np.array([1, 0, 1]), "greater than 0", "0"),
             ([1.0, float("nan"), 1.0], "a finite number", "nan"),
             ([1.0, float("inf"), 1.0], "a finite number", "inf"),
             ([1, Decimal("NaN"), 1], "a finite number", "Decimal"),
             ([1, True, 1], "a number", "True"),
-            ([1, "1", 1], "a number", "'1'"),
-            ([1, None, 1], "a number", "None"),
             ([1, [2], 1], "a number", "a list"),
             (0, "greater than 0", "0"),
-            (-1.5, "greater than 0", "-1.5"),
-            (float("nan"), "a finite number", "nan"),
             (True, "a number for all candidates", "True"),
-            (np.True_, "a number for all candidates", "a bool"),
-            ("123", "a number for all candidates", "'123'"),
             ({1, 2, 3}, "a number for all candidates", "a set"),
-            (None, "a number for all candidates", "None"),
             (np.array([True, True, True]), "a number for all candidates", "a ndarray"),
             (np.ones((3, 1)), "a number for all candidates", "a ndarray"),
-            (np.array(1.0), "a number for all candidates", "a ndarray"),
-            (np.array(["1", "2", "3"]), "a number for all candidates", "a ndarray"),
-            (np.ma.masked_array([1, 2, 3]), "a number for all candidates", "a MaskedArray"),
             (
                 {"a": 1, "b": 5},
                 "given once for every label of the scores",
@@ -580,12 +515,8 @@ class TestInput:
         ("scores", "error", "message"),
         [
             ([], ScoresError, "must have at least one candidate"),
-            ({}, ScoresError, "must have at least one candidate"),
             ([CANARY, float("nan")], ScoresError, "must be finite"),
-            ([CANARY, True], ScoresTypeError, "must be numbers"),
             ([CANARY, 2.0**60], ScoresError, "must be precise enough"),
-            (np.ones((2, 2)), ScoresTypeError, "must be one-dimensional"),
-            ("scores", ScoresTypeError, "must be numbers"),
         ],
         ids=str,
     )

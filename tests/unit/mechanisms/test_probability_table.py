@@ -5,11 +5,9 @@ exponential mechanism.
 import itertools
 import math
 import random
-from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from flint import arb, ctx
 from tiers import loop_over
@@ -69,22 +67,6 @@ class TestNumbers:
         assert mechanism_range(table, [found.range_pair]).range == found.range
         others = [pair for pair in pairs_of(table) if pair != found.pair]
         assert mechanism_range(table, others).epsilon < found.epsilon
-
-    def test_all_kinds_of_numbers_say_the_same(self):
-        rows = {
-            "fractions": ([Fraction(1, 4), Fraction(3, 4)], [Fraction(1, 2), Fraction(1, 2)]),
-            "floats": ([0.25, 0.75], [0.5, 0.5]),
-            "decimals": ([Decimal("0.25"), Decimal("0.75")], [Decimal("0.5")] * 2),
-            "array": (np.array([0.25, 0.75]), np.array([0.5, 0.5])),
-            "balls": ([arb("0.25"), arb("0.75")], [arb("0.5"), arb("0.5")]),
-            "mapping": ({"x": 0.25, "y": 0.75}, {"y": 0.5, "x": 0.5}),
-        }
-        found = [
-            mechanism_range({0: first, 1: second}, [(0, 1)]) for first, second in rows.values()
-        ]
-        assert all(each == found[0] for each in found)
-        assert float(found[0].epsilon) == pytest.approx(math.log(2))
-        assert float(found[0].range) == pytest.approx(math.log(3))
 
     def test_a_float_means_the_decimal_that_it_prints_as(self):
         tenths = {0: [0.1, 0.2, 0.7], 1: [0.3, 0.3, 0.4]}
@@ -206,22 +188,16 @@ class TestRefusals:
         [
             ([[1]], "a mapping from data sets to distributions"),
             ({}, "a mapping from data sets to distributions"),
-            ({0: 1}, "mappings or sequences of probabilities"),
             ({0: "ab"}, "mappings or sequences of probabilities"),
-            ({0: {1, 2}}, "mappings or sequences of probabilities"),
             ({0: [0.5, 0.6]}, "distributions that sum to 1. Got 'a sum of about 1.1'"),
             (
                 {0: [Fraction(1, 3), Fraction(2, 3) + Fraction(1, 10**30)]},
                 "distributions that sum to 1.*exactly",
             ),
-            ({0: []}, "distributions that sum to 1"),
             ({0: [1.5, -0.5]}, "at least 0"),
             ({0: [math.nan, 1]}, "a finite number"),
-            ({0: ["0.5", "0.5"]}, "a number"),
-            ({0: [True, False]}, "a number"),
             ({0: [1, 0], 1: [1]}, "sequences of one length"),
             ({0: [arb(0, 0.1), arb(1)]}, "balls that are 0 or certainly above it"),
-            ({0: [arb(-1), arb(2)]}, "balls that are 0 or certainly above it"),
             ({0: [arb(0.5, 0.1), arb(0.5)]}, "distributions that sum to 1"),
         ],
         ids=repr,
@@ -238,10 +214,7 @@ class TestRefusals:
             ([], ParameterError, "at least one pair"),
             ([(0, 2)], ParameterError, "pairs of data sets that have a distribution"),
             ([(0, 1, 0)], ParameterTypeError, "pairs of data sets"),
-            ([0], ParameterTypeError, "pairs of data sets"),
-            ([([], 0)], ParameterTypeError, "pairs of data sets"),
             (5, ParameterTypeError, "pairs of data sets"),
-            ("ab", ParameterTypeError, "pairs of data sets"),
         ],
         ids=repr,
     )

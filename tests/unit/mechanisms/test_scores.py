@@ -2,13 +2,9 @@
 showing a score.
 """
 
-import array
-from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -17,6 +13,7 @@ import pytest
 from tiers import loop_over
 
 import discreet
+from discreet.errors import ScoresError, ScoresTypeError
 from discreet.mechanisms.scores import read_candidates
 from discreet.testing import SeededBits
 
@@ -122,14 +119,6 @@ def test_python_numbers_of_any_size_and_mixture_are_exact(scores):
     assert exact(scores) == [meaning_of(score) for score in scores]
 
 
-@pytest.mark.parametrize(
-    ("scores", "meaning"),
-    [(range(3), [0, 1, 2]), (array.array("d", [0.5, 2]), [Fraction(1, 2), 2])],
-)
-def test_other_sequences_are_read(scores, meaning):
-    assert exact(scores) == meaning
-
-
 @loop_over("kind", INTEGER_TYPES + FLOAT_TYPES)
 @loop_over(
     "stride",
@@ -176,8 +165,7 @@ def test_a_selection_does_not_change_the_scores(scores, objective):
 )
 def test_no_candidates_are_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"'scores' of select must have at least one candidate\. Got none",
+        ScoresError, match=r"'scores' of select must have at least one candidate\. Got none"
     ):
         select(scores)
 
@@ -196,8 +184,7 @@ def test_no_candidates_are_refused(scores):
 )
 def test_other_than_one_dimension_is_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresTypeError,
-        match=rf"must be one-dimensional\. Got {scores.ndim} dimensions",
+        ScoresTypeError, match=rf"must be one-dimensional\. Got {scores.ndim} dimensions"
     ):
         select(scores)
 
@@ -209,74 +196,36 @@ def test_other_than_one_dimension_is_refused(scores):
         (np.array([1j, 2]), "an array of complex128"),
         (np.array([True, False]), "an array of bool"),
         (np.array(["1", "2"]), "an array of <U1"),
-        (np.array([b"1"]), r"an array of \|S1"),
         (np.array(["2024-01-01"], dtype="M8[D]"), "an array of datetime64"),
         (np.array([1], dtype="m8[ns]"), "an array of timedelta64"),
         (np.zeros(2, dtype=[("a", "i4")]), "an array of "),
         (np.array(["1", 2], dtype=object), "a str among them"),
-        (np.array([None, 2], dtype=object), "a NoneType among them"),
         ([True, False], "a bool among them"),
-        ([1, True], "a bool among them"),
         ([np.True_, np.False_], "a bool among them"),
         ([1, 2j], "a complex among them"),
-        (["1", "2"], "a str among them"),
         ([None, 1], "a NoneType among them"),
-        ([date(2024, 1, 1)], "a date among them"),
-        ([np.datetime64("2024-01-01")], "a date"),
-        (
-            [np.datetime64("2024-01-01", "ns")],
-            "a datetime64",
-        ),  # its item() is an integer, which must not count as a score
+        ([np.datetime64("2024-01-01", "ns")], "a datetime64"),
         ([np.timedelta64(1, "ns")], "a timedelta64"),
         ([[1, 2], [3, 4]], "a list among them"),
         ([np.array(1.0)], "a ndarray among them"),
         ({1, 2}, "set"),
-        (frozenset({1, 2}), "frozenset"),
         ((score for score in [1, 2]), "generator"),
-        (iter([1, 2]), "list_iterator"),
-        (map(float, [1, 2]), "map"),
         ("12", "str"),
-        (b"12", "bytes"),
-        (bytearray(b"12"), "bytearray"),
         (5, "int"),
-        (1.5, "float"),
-        (np.float64(1.5), "float64"),
         (None, "NoneType"),
         (object(), "object"),
         ({"a": "1"}, "a str among them"),
-        ({"a": [1]}, "a list among them"),
-        (pd.Series([True, False]), "an array of bool"),
         (pd.Series(["a", "b"]), "a str among them"),
-        (pd.Series(pd.to_datetime(["2024-01-01"])), "an array of datetime64"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_is_no_number_is_refused_by_its_type(scores, got):
     with pytest.raises(
-        discreet.errors.ScoresTypeError,
-        match=rf"'scores' of select must be numbers: .* Got {got}",
+        ScoresTypeError, match=rf"'scores' of select must be numbers: .* Got {got}"
     ) as caught:
         select(scores)
     assert isinstance(caught.value, TypeError)
     assert isinstance(caught.value, ValueError)
-
-
-@pytest.mark.parametrize(
-    ("scores", "got"),
-    [
-        (pl.Series([True, False]), "an array of bool"),
-        (pl.Series(["a"]), "a str among them"),
-        (pl.Series([date(2024, 1, 1)]), "an array of datetime64"),
-        (pl.Series([[1], [2]]), "a ndarray among them"),
-    ],
-    ids=str,
-)
-def test_what_is_no_number_in_polars_is_refused(scores, got):
-    with pytest.raises(
-        discreet.errors.ScoresTypeError,
-        match=rf"'scores' of select must be numbers: .* Got {got}",
-    ):
-        select(scores)
 
 
 NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
@@ -313,20 +262,12 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     scores = [54321.0, 43210.0]
     scores.insert(place, bad)
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"must be finite.*Replace such values by a public number first",
+        ScoresError, match=r"must be finite.*Replace such values by a public number first"
     ) as caught:
         select(make(scores))
     said = everything_said(caught.value)
     assert "54" not in said
     assert "43210" not in said
-
-
-def test_one_bad_score_is_found_in_a_large_array():
-    scores = np.zeros(300_000)
-    scores[200_001] = np.nan
-    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
-        select(scores)
 
 
 @pytest.mark.parametrize(
@@ -345,18 +286,14 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
     [
         pd.Series([CANARY, None], dtype="Float64"),
         pd.Series([718281, None], dtype="Int64"),
-        pd.Series([CANARY, np.nan]),
         pd.Series([718281, pd.NA], dtype=object),
         pl.Series([CANARY, None]),
-        pl.Series([718281, None]),
         {"a": CANARY, "b": None},
         {"a": CANARY, "b": "x"},
         [CANARY, "x"],
         np.array([CANARY, "x"], dtype=object),
         np.array([CANARY, 1j]),
-        np.array([[CANARY]]),
         np.ma.masked_array([CANARY, 1.0], [True, False]),
-        np.array([str(CANARY)]),
         pd.Series([CANARY, 1], index=["a", "a"]),
         pd.Series([CANARY, 1], index=["a", None]),
         [CANARY * 2.0**60, 1.0],
@@ -365,7 +302,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
     ids=lambda scores: type(scores).__name__,
 )
 def test_no_refusal_shows_a_score(scores):
-    with pytest.raises(discreet.errors.ScoresError, match="The 'scores' of select must ") as caught:
+    with pytest.raises(ScoresError, match="The 'scores' of select must ") as caught:
         select(scores)
     assert "718281" not in everything_said(caught.value)
 
@@ -374,16 +311,12 @@ def test_no_refusal_shows_a_score(scores):
     "scores",
     [
         [1e17, 0.0],
-        [0.0, -1e17],
         [1e17, 0],
-        np.array([1e17, 0]),
         np.array([2.0**24 + 2, 0], dtype=np.float32),
         np.array([4096, 0], dtype=np.float16),
         pd.Series([1e17, 0.0]),
         pl.Series([1e17, 0.0]),
-        {"a": 1e17, "b": 0.0},
         list(np.array([1e17, 0])),
-        {"a": np.float64(1e17), "b": np.float64(0)},
         [np.float32(2.0**24 + 2), np.float32(0)],
         np.array([1e25, 0], dtype=np.longdouble),
     ],
@@ -391,8 +324,7 @@ def test_no_refusal_shows_a_score(scores):
 )
 def test_floats_coarser_than_the_sensitivity_are_refused(scores):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"precise enough to show what one person changes.*than the sensitivity",
+        ScoresError, match=r"precise enough to show what one person changes.*than the sensitivity"
     ):
         select(scores)
 
@@ -403,8 +335,7 @@ def test_floats_coarser_than_the_sensitivity_are_refused(scores):
 )
 def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
     with pytest.raises(
-        discreet.errors.ScoresError,
-        match=r"precise enough to show what one person changes.*than the sensitivity",
+        ScoresError, match=r"precise enough to show what one person changes.*than the sensitivity"
     ):
         select(make([1e17, other]))
 
@@ -484,14 +415,9 @@ def test_a_mapping_with_more_labels_than_scores_never_gets_through():
 
     try:
         found = read(Short(a=1, b=2))
-    except discreet.errors.ScoresError:
+    except ScoresError:
         return
     assert found.size == len(found.labels)
-
-
-@pytest.mark.parametrize("kind", [OrderedDict, MappingProxyType])
-def test_any_mapping_gives_back_its_label(kind):
-    assert select(kind({"a": 0, "b": 10**6}), epsilon=64).value == "b"
 
 
 @loop_over("kind", INTEGER_TYPES + FLOAT_TYPES)
@@ -499,14 +425,6 @@ def test_a_small_array_is_a_snapshot(kind):
     scores = np.array([1, 2, 3], dtype=kind)
     found = read(scores)
     scores[:] = 7
-    assert found.scores.tolist() == [1, 2, 3]
-
-
-@pytest.mark.parametrize("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
-def test_a_small_series_is_a_snapshot(make):
-    memory = np.array([1.0, 2.0, 3.0])
-    found = read(make(memory))
-    memory[:] = 7
     assert found.scores.tolist() == [1, 2, 3]
 
 
@@ -528,7 +446,7 @@ class Kilograms(np.float64):
 @pytest.mark.parametrize("kind", [Grams, Kilograms])
 def test_a_subclass_of_a_float_is_a_float(kind):
     assert select([kind(1.5), 500.0]).value == 1
-    with pytest.raises(discreet.errors.ScoresError, match="precise enough"):
+    with pytest.raises(ScoresError, match="precise enough"):
         discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
 
 
@@ -564,10 +482,6 @@ class TestLabels:
     def test_a_polars_series_gives_back_a_position(self):
         assert select(pl.Series("votes", [0, 10**6, 0]), epsilon=64).value == 1
 
-    @pytest.mark.parametrize("kind", ["Int64", "UInt64", "Float64", "Int8", "Float32"])
-    def test_nullable_types_without_a_null_are_read(self, kind):
-        assert exact(pd.Series([1, 2], dtype=kind)) == [1, 2]
-
     def test_nullable_integers_keep_all_their_digits(self):
         assert exact(pd.Series([2**60 + 128, 2**60 + 129], dtype="Int64")) == [
             2**60 + 128,
@@ -577,8 +491,7 @@ class TestLabels:
     @pytest.mark.parametrize("index", [["a", "a"], [1, 1.0], [("a", 1), ("a", 1)]], ids=str)
     def test_duplicate_labels_are_refused(self, index):
         with pytest.raises(
-            discreet.errors.ScoresError,
-            match=r"must have each label only once\. Got duplicate labels",
+            ScoresError, match=r"must have each label only once\. Got duplicate labels"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -594,18 +507,14 @@ class TestLabels:
         ids=str,
     )
     def test_null_labels_of_a_series_are_refused(self, index):
-        with pytest.raises(
-            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
-        ):
+        with pytest.raises(ScoresError, match=r"must not have an empty label \(None or NaN\)"):
             select(pd.Series([1, 2], index=index))
 
     @pytest.mark.parametrize(
         "label", [None, float("nan"), np.float32("nan"), pd.NaT, pd.NA, Decimal("NaN")], ids=repr
     )
     def test_null_labels_of_a_mapping_are_refused(self, label):
-        with pytest.raises(
-            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
-        ):
+        with pytest.raises(ScoresError, match=r"must not have an empty label \(None or NaN\)"):
             select({"a": 1, label: 2})
 
     @pytest.mark.parametrize(
@@ -623,10 +532,6 @@ class TestLabels:
     def test_labels_come_back_as_plain_python(self, label, value):
         found = select({label: 1}).value
         assert (type(found), found) == (type(value), value)
-
-    def test_a_date_label_does_not_turn_into_a_number(self):
-        label = np.datetime64("2024-01-01", "ns")
-        assert select({label: 1}).value == label
 
 
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
-import numpy as np
 import pandas
 import pytest
 
@@ -48,62 +47,6 @@ def test_kinds_read_their_own_result_unchanged(fit):
         value = getattr(fit, each.name)
         assert each.read(value) == value
         assert each.kind.schema()
-
-
-@pytest.mark.parametrize(
-    ("fit", "name", "text", "value"),
-    [
-        (FitLinear, "columns", "a, b", ("a", "b")),
-        (FitLinear, "center", "1,0.5", (1, Fraction(1, 2))),
-        (FitLinear, "scale", "20", Fraction(20)),
-        (FitLinear, "bounds", "-60,300", (-60, 300)),
-        (FitDeepest, "bounds", "0,120;-1/3,600", ((0, 120), (Fraction(-1, 3), 600))),
-        (FitDeepest, "step", "1,2", (1, 2)),
-        (FitLogistic, "classes", "no, yes", ("no", "yes")),
-    ],
-)
-def test_what_a_person_types(fit, name, text, value):
-    (parameter,) = (each for each in fit.parameters if each.name == name)
-    assert parameter.parse(text) == value
-    assert parameter.from_json(json.loads(json.dumps(parameter.kind.to_json(value)))) == value
-
-
-def test_an_array_of_scales_is_a_list():
-    given = {"k": 1, "epsilon": 1, "norm": 1}
-    of_array = FitSubspace(TWO, scale=np.array([1.5, 2]), **given)
-    assert of_array == FitSubspace(TWO, scale=[1.5, 2], **given)
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"columns": ["a"]}, "columns"),
-        ({"columns": ["a", "a"]}, "columns"),
-        ({"columns": "ab"}, "columns"),
-        ({"center": "165"}, "center"),
-        ({"scale": [1, None]}, "scale"),
-        ({"k": 0}, "k"),
-        ({"rule": "median"}, "rule"),
-    ],
-)
-def test_wrong_parameters_are_named_when_the_fit_is_made(change, name):
-    with pytest.raises(ParameterError, match=f"'{name}' parameter of FitSubspace"):
-        FitSubspace(**{"columns": TWO, "k": 1, "epsilon": 1, "norm": 1} | change)
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"classes": ["a"]}, "classes"),
-        ({"classes": ["a", "a"]}, "classes"),
-        ({"classes": "ab"}, "classes"),
-        ({"bounds": 3}, "bounds"),
-    ],
-)
-def test_documents_that_hold_no_fit(change, name):
-    fit = FITS[4] if name == "bounds" else FITS[3]
-    with pytest.raises(ParameterError, match=f"'{name}' parameter of"):
-        Question.from_json(fit.to_json() | change)
 
 
 def test_fits_can_be_asked_priced_and_listed():

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pandas
 import pytest
 
-from discreet import OneRow, ParameterError, PublicTable, PureDP, Release, Session, column
+from discreet import OneRow, ParameterError, PublicTable, PureDP, Release, Session
 from discreet.errors import ParameterTypeError
 from discreet.questions import QUESTIONS, Mode, Question
 
@@ -40,15 +40,6 @@ def test_json_gives_back_the_same_question(given):
     assert list(map(type, read.candidates)) == list(map(type, asked.candidates))
 
 
-def test_a_default_that_is_written_out_is_left_out():
-    assert Mode("pet", **USUAL, with_gap=False, mechanism=None).to_json() == {
-        "what": "mode",
-        "column": "pet",
-        "candidates": ["cat", "dog"],
-        "epsilon": "0.5",
-    }
-
-
 def test_labels_keep_their_kind():
     assert Mode("pet", **USUAL | {"candidates": [1]}) != Mode(
         "pet", **USUAL | {"candidates": [1.0]}
@@ -56,11 +47,6 @@ def test_labels_keep_their_kind():
     assert Mode("pet", **USUAL | {"candidates": [1]}) != Mode(
         "pet", **USUAL | {"candidates": ["1"]}
     )
-
-
-def test_a_condition_is_written_as_text():
-    asked = Mode("pet", **USUAL, where=column("age") >= 30)
-    assert asked.to_json()["where"] == "age >= 30"
 
 
 def test_a_public_table_has_no_json():

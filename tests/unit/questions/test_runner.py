@@ -13,7 +13,6 @@ from discreet import (
     ApproxDP,
     BoundedRange,
     EngineError,
-    OneRow,
     ParameterError,
     Person,
     PublicTable,
@@ -156,17 +155,6 @@ class TestRemembered:
         ask_of(session, "top_k", "vote", **asked)
         assert session.spent() == amount
 
-    def test_a_question_that_is_wrong_stays_wrong(self):
-        session = opened()
-        for _ in range(2):
-            with pytest.raises(ParameterError, match="epsilon"):
-                ask(session, epsilon=-1)
-        assert session.spent() == 0
-
-    def test_sessions_remember_for_themselves(self):
-        turned = VOTES.assign(vote=["b", "b", "b", "a"])
-        assert [ask(opened(table)).value for table in (VOTES, turned, VOTES)] == ["a", "b", "a"]
-
     def test_a_cap_has_a_new_key_each_time(self, monkeypatch):
         keys = []
         real = top_k.draw_cap
@@ -214,17 +202,6 @@ class TestRemembered:
             ask(session, epsilon=epsilon)
         # 51 had to go when 52 came, as 50 was asked for later
         assert len(prepared) == 4
-
-    def test_unknown_domains_are_counted_again(self):
-        session = Session(
-            pandas.DataFrame({"vote": ["a"] * 600 + ["b"] * 300}),
-            unit=OneRow(),
-            budget=ApproxDP(100, 1e-3),
-        )
-        asked = {"k": 2, "epsilon": 1, "delta": 1e-6, "limit": 5, "fresh": True}
-        assert [ask_of(session, "top_k", "vote", **asked).value for _ in range(3)] == [
-            ["a", "b"]
-        ] * 3
 
 
 class TestSpelling:

@@ -38,11 +38,6 @@ class TestShares:
         ]
         assert "60 smaller ones are not drawn." in shown
 
-    def test_labels_are_text(self):
-        shown = texts(shares(["$x^2$", "a\nb", "long" * 30], [1.0] * 3, [1.0] * 3, note=""))
-        assert "$x^2$" in shown
-        assert not any("\n" in text for text in shown)
-
 
 class TestSpending:
     START = datetime(2026, 10, 1, 9)
@@ -63,11 +58,6 @@ class TestSpending:
         picture = spending(given, limit=Fraction(2), unit="rho", title="Spent")
         assert len([shape for shape in picture.shapes if isinstance(shape, Dot)]) == 1
         assert "no answer was given (1)" in picture.description
-
-    def test_nothing_was_charged(self):
-        picture = spending([], limit=Fraction(2), unit="epsilon", title="Spent")
-        assert "Nothing was charged yet." in picture.description
-        assert picture.png().startswith(b"\x89PNG")
 
 
 def test_losses_beyond_the_claim_have_another_colour():

@@ -38,13 +38,6 @@ def test_every_model_has_a_picture_and_a_card_with_its_columns(mechanism):
     assert "<b>age" not in card
 
 
-@pytest.mark.parametrize("mechanism", VALUES)
-def test_without_a_question_columns_have_numbers(mechanism):
-    model = model_of(mechanism, VALUES[mechanism], None, None)
-    assert model.columns == ["column 1", "column 2"]
-    assert "column 2" in release(mechanism).plot().svg()
-
-
 def test_tables():
     asked = {"columns": ["age", "cost"]}
     tables = {name: model_of(name, value, asked, None).table()[1] for name, value in VALUES.items()}
@@ -60,8 +53,3 @@ def test_tables():
 def test_an_intercept_has_its_name():
     asked = {"columns": ["age"], "intercept": True}
     assert model_of("squared-ball", [0.5, -2.0], asked, None).columns == ["age", "intercept"]
-
-
-def test_other_answers_are_no_models():
-    assert model_of("permute-and-flip", ["a", "b"], None, None) is None
-    assert model_of("squared-ball", None, None, None) is None

@@ -186,14 +186,6 @@ def test_the_other_things_that_a_notebook_shows():
     assert "Budget" in session.describe().plot().title
 
 
-def test_an_account_shows_itself(tmp_path):
-    with discreet.Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
-        ledger.open("<reads>", budget=PureDP(1))
-        text = ledger.account("<reads>")._repr_html_()
-    assert "&lt;reads&gt;" in text
-    elements(text)
-
-
 def test_a_loss_is_never_shown_smaller_than_it_is():
     each = Fraction(1234561, 10**7)
     text = discreet.compose({PureDP(each): 1}, delta=0)._repr_html_()
@@ -246,8 +238,3 @@ def test_only_lists_whose_order_is_an_answer_have_places():
         assert ("1" in drawn) == places
         assert each.plot().description.startswith("In order: ") == places
         assert (">1<" in each._repr_html_()) == places
-
-
-def test_quantiles_stand_beside_their_shares():
-    text = replace(released([29, 43]), asked={"what": "quantiles", "q": ["1/4", "1/2"]})
-    assert text._repr_html_().index("0.25") < text._repr_html_().index("29")

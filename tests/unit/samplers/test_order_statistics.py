@@ -6,9 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tiers import examples, loop_over
+from tiers import loop_over
 
 from discreet.samplers import order_statistics
 from discreet.samplers.order_statistics import (
@@ -16,7 +14,6 @@ from discreet.samplers.order_statistics import (
     best_places,
     kth_largest,
     nth_places,
-    pieces_of,
     sorted_places,
 )
 
@@ -80,17 +77,6 @@ class TestKthLargest:
         for most in {1, min(10, size), min(500, size), size}:
             for rank in {1, most // 2 + 1, most} & set(range(1, most + 1)):
                 assert kth_largest(keys, rank, most) == ordered[rank - 1]
-
-    @examples(50, 200)
-    @given(
-        st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=300), st.data()
-    )
-    def test_of_any_keys(self, keys, data):
-        rank = data.draw(st.integers(1, len(keys)))
-        assert (
-            kth_largest(np.array(keys, dtype=np.uint64), rank, rank)
-            == sorted(keys, reverse=True)[rank - 1]
-        )
 
     @pytest.mark.parametrize("size", [100, 1000, 70_000])
     def test_every_value_is_touched_as_often_whatever_the_values_are(self, size, monkeypatch):
@@ -181,11 +167,6 @@ class TestSort:
             assert (piece[:-1] > piece[1:]).argmax() == 0, "the very first pair is out of order"
             for byte in (piece & 255, piece >> 8):
                 assert byte.min() != byte.max()
-
-    def test_pieces_hold_what_they_should(self):
-        assert [
-            pieces_of(number) for number in (0, 1, 65535, 65536, 2**32 - 1, 2**32, 2**64 - 1)
-        ] == [1, 1, 1, 2, 2, 3, 4]
 
 
 def work_of(call, monkeypatch):

@@ -2,7 +2,6 @@
 and there is one text for all of them.
 """
 
-import pickle
 import threading
 from contextlib import nullcontext
 
@@ -13,7 +12,7 @@ import pytest
 from asking import ask_of
 
 import discreet
-from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
+from discreet import ParameterError, Person, PureDP, QuestionEndedError, Session
 from discreet.tables.engine import Cancellation, Deadline, WatchedBits
 
 TOLD = "The question was ended by its time limit or canceled. The budget stays charged."
@@ -132,27 +131,6 @@ class TestSessions:
             waiting.join(200)
             assert not waiting.is_alive()
 
-    def test_the_limit_is_no_part_of_the_question(self):
-        first, second = (
-            open_session(pandas.DataFrame(VOTES), time_limit=limit) for limit in (None, 60)
-        )
-        asked = [ask(session).asked for session in (first, second)]
-        assert asked[0] == asked[1]
-
-    @pytest.mark.parametrize(
-        ("limit", "rule"),
-        [
-            (0, "greater than 0. Got 0."),
-            (-1.5, "greater than 0. Got -1.5."),
-            (float("nan"), "a finite number. Got nan."),
-            (True, "a number (int, float, Fraction, Decimal or a NumPy scalar). Got True."),
-        ],
-    )
-    def test_wrong_limits_are_refused(self, limit, rule):
-        with pytest.raises(ParameterError) as refused:
-            open_session(pandas.DataFrame(VOTES), time_limit=limit)
-        assert str(refused.value) == f"The 'time_limit' parameter of Session must be {rule}"
-
     def test_a_limit_that_nothing_could_keep_is_refused(self):
         table = duckdb.connect().from_df(pandas.DataFrame(VOTES))
         with pytest.raises(ParameterError) as refused:
@@ -161,9 +139,6 @@ class TestSessions:
         assert str(refused.value).startswith(
             f"The 'time_limit' parameter of Session must be {rule}. Got 5. Spark can be stopped"
         )
-
-    def test_an_end_is_a_failure_of_the_engine_to_those_who_do_not_care(self):
-        assert isinstance(pickle.loads(pickle.dumps(QuestionEndedError())), EngineError)
 
 
 class TestWatch:

@@ -61,35 +61,6 @@ def test_labels_that_are_refused(labels, rule):
     assert str(error.value).startswith(f"The 'candidates' parameter must be {rule}")
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        "ab",
-        b"ab",
-        3,
-        None,
-        1.5,
-        object,
-        ["a", []],
-        [{}],
-        [np.array([1, 2])],
-        {"a": 1},
-        pandas.DataFrame({"a": ["x"]}),
-        np.array([["a"], ["b"]]),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_no_list_of_labels(labels):
-    with pytest.raises(
-        ParameterTypeError,
-        match=(
-            r"The 'prices' parameter must be (a list of labels|labels such as text and "
-            r"numbers)\. Got "
-        ),
-    ):
-        read_labels(labels, "prices")
-
-
 RIGHT = [
     (nw.String(), ["a", "", "ü🦊", "a\nb", "'; --"]),
     (nw.Enum(["a"]), ["a", "b"]),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +19,7 @@ import polars
 import pyarrow
 import pytest
 
-from discreet import CsvFile, MissingExtraError, OneRow, ParameterError
+from discreet import MissingExtraError, OneRow, ParameterError
 from discreet.errors import ParameterTypeError
 from discreet.tables import data_frames, opening
 from discreet.tables.counting import count_items
@@ -62,9 +61,6 @@ class TestFiles:
 
     def test_tsv(self, file):
         assert counts(file("votes.tsv", CSV.replace(",", "\t"))) == {"a": 2, "b": 1}
-
-    def test_endings_in_capitals(self, file):
-        assert counts(file("VOTES.CSV")) == {"a": 2, "b": 1}
 
     def test_compressed(self, file, tmp_path):
         assert counts(file("votes.csv.gz", gzip.compress(CSV.encode()))) == {"a": 2, "b": 1}
@@ -198,11 +194,6 @@ class TestMissing:
         assert "4711" not in str(error.value)
         assert error.value.__context__ is None
 
-    @pytest.mark.parametrize("text", ["", "\n", "a,a\n1,2\n", "a,b,A,a\n"], ids=repr)
-    def test_headers_that_name_no_columns(self, file, text):
-        with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-            open_table(file("votes.csv", text))
-
     @pytest.mark.parametrize("text", ["", "[1, 2]\n", '"text"\n7\n', "not JSON\n"], ids=repr)
     def test_lines_without_an_object_have_no_rows(self, file, text):
         """Whether there is one is a matter of rows, so the table opens."""
@@ -226,20 +217,6 @@ class TestMissing:
     def test_a_sheet_has_to_be_saved_as_csv(self, file):
         with pytest.raises(ParameterError, match="Save the sheet as CSV first, or "):
             open_table(file("votes.xlsx", "canary"))
-
-    def test_another_encoding_is_named_where_it_is_said(self, tmp_path):
-        path = tmp_path / "votes.csv"
-        path.write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
-        with pytest.raises(ParameterError, match=r"CsvFile\(path, encoding='latin-1'\)\.$"):
-            open_table(path)
-        assert "Straße" in open_table(CsvFile(path, encoding="latin-1")).schema
-
-    def test_two_columns_of_one_name(self):
-        frame = pandas.DataFrame([["Ada", "Bob"]], columns=["a", "a"])
-        with pytest.raises(
-            ParameterTypeError, match=r"The 'table' parameter must be .*Got 'DataFrame'"
-        ):
-            open_table(frame)
 
     def test_columns_that_no_engine_holds(self):
         with pytest.raises(
@@ -317,12 +294,6 @@ class TestNoRowChangesHowOthersAreRead:
     def test_csv(self, file):
         for number, line in enumerate(LINES.values()):
             self.check_csv(file, line, (0, 15, 30)[number % 3])
-
-    @pytest.mark.sizes
-    @pytest.mark.parametrize("what", LINES)
-    def test_csv_in_every_place(self, file, what):
-        for at in (0, 15, 30):
-            self.check_csv(file, LINES[what], at)
 
     def check_csv(self, file, line, at):
         honest = [f"{number},{'xyz'[number % 3]}" for number in range(30)]
@@ -470,12 +441,6 @@ def test_tables_show_no_rows(file):
         polars.DataFrame({"item": ["Ada"]}),
     ):
         assert "Ada" not in repr(open_table(source))
-
-
-def test_a_directory_is_no_file(tmp_path):
-    os.mkdir(tmp_path / "votes.csv")
-    with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-        open_table(tmp_path / "votes.csv")
 
 
 class TestFramesThatPeopleHave:
