@@ -181,6 +181,13 @@ class TestPrivacy:
                 for outcome in outcomes(2, 3):
                     assert law(answers, outcome) <= factor * law(neighbour, outcome)
 
+    def test_a_finer_step_costs_the_same(self, monotonic):
+        mechanism = make(0, 1, sensitivity=1, step=Fraction(1, 8), monotonic=monotonic)
+        assert [8 * rate for rate in rates_of(mechanism)] == list(
+            rates_of(make(0, 1, monotonic=monotonic))
+        )
+        assert mechanism.privacy_loss() == PureDP(1)
+
 
 class TestAnswers:
     def test_a_high_answer_is_found_and_a_low_one_is_not(self):
