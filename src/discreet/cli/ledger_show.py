@@ -16,7 +16,6 @@ from discreet import OneRow, Person
 from discreet.accounting import Amount
 from discreet.cli.show import exact_text
 from discreet.cli.terminal import label_text, round_down, round_up
-from discreet.privacy.cost import percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Charge, KeptAnswer, Right
@@ -77,9 +76,7 @@ class AccountLine:
 
 def _shown(amount: Amount, rounded: Callable[[Fraction, int], str]) -> str:
     """An amount in a narrow column: of coins, the share of the budget."""
-    if amount.whole:
-        return percent(amount.value / amount.whole)
-    return f"{rounded(amount.value, 4)} {_SYMBOLS[amount.unit]}"
+    return amount.share or f"{rounded(amount.value, 4)} {_SYMBOLS[amount.unit]}"
 
 
 def accounts_table(lines: Sequence[AccountLine], width: int) -> Table:

@@ -115,7 +115,12 @@ class Amount:
     whole: Fraction | None = None
 
     def __str__(self) -> str:
-        return f"{percent(self.value / self.whole)} of the budget" if self.whole else self.exact
+        return f"{self.share} of the budget" if self.whole else self.exact
+
+    @property
+    def share(self) -> str:
+        """The share of the budget, such as 5%; empty where that is not known."""
+        return _percent(self.value / self.whole) if self.whole else ""
 
     @property
     def exact(self) -> str:
@@ -177,10 +182,10 @@ class Amount:
         return shown if self.coin is None else shown | {"coin": str(self.coin)}
 
 
-def percent(share: Fraction) -> str:
+def _percent(share: Fraction) -> str:
     """Write a share for people. Only all of it is 100%, and only nothing is 0%.
 
-    >>> [percent(Fraction(part, 2000)) for part in (0, 1, 550, 1999, 2000)]
+    >>> [_percent(Fraction(part, 2000)) for part in (0, 1, 550, 1999, 2000)]
     ['0%', '0.05%', '27.5%', '99.9%', '100%']
     """
     tenths = round(share * 1000) if share >= 1 else min(round(share * 1000), 999)
