@@ -524,7 +524,7 @@ class TestKeys:
     def test_another_request_with_the_same_key_is_refused(self, ledger, other):
         ledger.open("survey", budget=PureDP(1))
         self.ask(ledger).settle(answer())
-        with pytest.raises(KeyReusedError, match="one request"):
+        with pytest.raises(KeyReusedError, match="must be new for a new request"):
             self.ask(ledger, **other)
         assert ledger.spent("survey") == Fraction(1, 10)
 

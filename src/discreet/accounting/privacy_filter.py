@@ -114,23 +114,26 @@ class BudgetRule(SpendingRule):
         else:
             hint = f"epsilon={most} or less"
         if self._in_squares(spent):
-            reason = ": many small questions together cost less than their sum"
-            room = self._questions_in_words(largest, spent, reason)
-            return f"has room for only {room}. Ask with {hint}."
+            small, often = self._smaller(largest, spent)
+            only = f"has room for only one more question of epsilon {most}. Ask with {hint}."
+            if often <= 1:
+                return only
+            return f"{only} Smaller questions cost far less: about {often:,} of {small} would fit."
         return f"has only {most} left. Ask with {hint}."
 
     def room(self, spent: Spending) -> str:
         """What is left: one more question of epsilon 0.17, or about 3 of epsilon 0.1."""
         largest = self.largest(spent)
-        return self._questions_in_words(largest, spent) if largest else "no more questions"
-
-    def _questions_in_words(self, largest: Fraction, spent: Spending, reason: str = "") -> str:
-        small = round_number(largest)
-        often = self.questions_left(spent, self.question(small))
+        if not largest:
+            return "no more questions"
+        small, often = self._smaller(largest, spent)
         one = f"one more question of epsilon {about(largest)}"
-        if often <= 1:
-            return f"{one} at most"
-        return f"{one}, or about {often:,} of epsilon {about(small)}{reason}"
+        return f"{one}, or about {often:,} of {small}" if often > 1 else f"{one} at most"
+
+    def _smaller(self, largest: Fraction, spent: Spending) -> tuple[str, int]:
+        """A round epsilon below the largest that fits, and how many questions of it do."""
+        small = round_number(largest)
+        return f"epsilon {about(small)}", self.questions_left(spent, self.question(small))
 
     def cost_in_words(self, spending: Spending) -> str:
         """What a release takes from the budget, for people to read."""

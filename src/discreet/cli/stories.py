@@ -34,14 +34,14 @@ LISTS = (
     ListStory(
         title="The ten most read articles",
         question=(
-            "Which articles did most people read? The list of articles is public; who read what "
-            "is not."
+            "Which articles did most people read? The list of articles is public. Who read "
+            "which article is private."
         ),
         k=10,
         epsilon="1",
         lesson=(
-            "A reader counts once for each article. All rows of a reader together change the odds "
-            "of any list by a factor of at most e^1, whether they read two articles or two hundred."
+            "A reader counts once for each article. No reader can change the chance of any list by "
+            "more than a factor of 2.7 (e^1), whether they read two articles or two hundred."
         ),
     ),
     ListStory(
@@ -55,7 +55,8 @@ LISTS = (
         where="role = 'data scientist' and region = 'Bay Area'",
         lesson=(
             "With fewer people, chance matters more: the first ranks are clear, but articles with "
-            "almost equal counts may swap places. Roles and regions stay as private as the reads."
+            "almost equal counts may swap places. The answer gives away nobody's role or region, "
+            "either."
         ),
     ),
     ListStory(
@@ -117,9 +118,9 @@ MASCOT = Story(
     epsilon="0.5",
     sensitivity="1",
     lesson=(
-        "One ballot moves each score by at most 1, and adding a ballot only moves scores up. "
-        "With --monotonic, which says so, the error bound is half as large. Noise on all 100 "
-        "counts would need a scale of 100 / 0.5 = 200 votes."
+        "One ballot moves each score by at most 1. Adding a ballot can only move scores up: if "
+        "you say so with --monotonic, the error bound is half as large. Noise on all 100 counts "
+        "would need a scale of 100 / 0.5 = 200 votes."
     ),
 )
 """The story about one selection."""

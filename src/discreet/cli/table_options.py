@@ -38,7 +38,8 @@ Fresh = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Draw anew and pay again, even if a ledger has the answer or has lost it.",
+        help="Compute a new answer and pay again. Without this, a ledger gives the answer that it "
+        "kept, and refuses if that was lost.",
     ),
 ]
 Again = Annotated[

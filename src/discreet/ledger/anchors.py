@@ -18,8 +18,8 @@ from discreet.platforms import BINARY, CLOSED_ON_EXEC, NO_LINK, NO_WAIT, LockedF
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
-    "Find out why. Write the anchor of the ledger into it again only if you know that the "
-    "ledger is complete."
+    "Find out why. Write the ledger's anchor into the file only if you know that the ledger is "
+    "complete."
 )
 # neither a link that was put there since nor a pipe to wait for
 _READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC

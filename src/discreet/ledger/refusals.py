@@ -24,8 +24,8 @@ def refusal_error(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetE
             return _exceeded(outcome, operation)
         case "another request":
             return KeyReusedError(
-                f"The 'key' parameter of {owner} must name one request. Got {operation.key!r}, "
-                "which was used for another one. Use a new key."
+                f"The 'key' parameter of {owner} must be new for a new request. Got "
+                f"{operation.key!r}, which another request has used. Use a new key."
             )
         case "no analyst":
             rule = "given: on this data set, each analyst has a budget"

@@ -54,8 +54,8 @@ class TopK(Question):
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
         "The chance that the bound of {epsilon} fails, such as 1e-6. Required without public "
-        "candidates. With them, it is optional: the list is then ({epsilon}, {delta})-private on "
-        "its own. Leave it out if the budget already has a delta.",
+        "candidates. With public candidates it is optional, and can make the list more accurate; "
+        "leave it out if the budget has a delta.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
@@ -65,8 +65,8 @@ class TopK(Question):
         default=None,
     )
     items_per_person: WholeNumber | None = parameter(
-        "How many different values of one person count. If a person has more, that many are "
-        "drawn at random. A small number can make the list far more accurate.",
+        "At most this many different values of each person count. If a person has more, they "
+        "are drawn at random. A small number can make the list far more accurate.",
         default=None,
     )
     method: TopKMethod = parameter(

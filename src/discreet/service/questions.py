@@ -114,7 +114,7 @@ class Asked(Strict):
 
     where: list[Where] = Field(default=[], max_length=20)
     windows: list[str] | None = Field(default=None, min_length=1, max_length=120)
-    fresh: bool = Field(default=False, description="Draw anew and pay again.")
+    fresh: bool = Field(default=False, description="Compute a new answer and pay again.")
     again: bool = Field(default=False, description="Pay again for an answer that was lost.")
     or_stronger: bool = Field(
         default=False,

@@ -66,8 +66,8 @@ def test_whose_budget_it_is_and_what_still_fits(asker, owner):
     whose = "'survey' for 'ada' in 'may'" if owner else "'survey' in 'may'"
     assert str(error) == (
         f"This question costs epsilon 0.1, but the budget of {whose} has room for only one "
-        "more question of epsilon 0.052, or about 7 of epsilon 0.02: many small questions together "
-        "cost less than their sum. Ask with epsilon=0.052 or less."
+        "more question of epsilon 0.052. Ask with epsilon=0.052 or less. Smaller questions cost "
+        "far less: about 7 of epsilon 0.02 would fit."
     )
 
 
