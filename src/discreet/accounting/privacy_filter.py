@@ -118,7 +118,10 @@ class BudgetRule(SpendingRule):
             only = f"has room for only one more question of epsilon {most}. Ask with {hint}."
             if often <= 1:
                 return only
-            return f"{only} Smaller questions cost far less: about {often:,} of {small} would fit."
+            return (
+                f"{only} Prices do not simply add up: instead of that one, you could ask about "
+                f"{often:,} of {small}."
+            )
         return f"has only {most} left. Ask with {hint}."
 
     def room(self, spent: Spending) -> str:

@@ -38,8 +38,8 @@ Fresh = Annotated[
     bool,
     typer.Option(
         "--fresh",
-        help="Compute a new answer and pay again. Without this, a ledger gives the answer that it "
-        "kept, and refuses if that was lost.",
+        help="Compute a new answer and pay again. Without --fresh, you get the answer that a "
+        "ledger kept; if a paid answer was lost, the question is refused.",
     ),
 ]
 Again = Annotated[

@@ -103,7 +103,7 @@ class Quantiles(Question):
     points: PointNumbers = parameter(default=None)
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that the bound of {epsilon} fails. A small delta, such as 1e-6, makes many "
+        "The chance that the promise of {epsilon} fails. A small one, such as 1e-6, makes many "
         "quantiles more accurate.",
         default=0,
     )

@@ -53,9 +53,9 @@ class TopK(Question):
     k: WholeNumber = parameter("How many values to pick.")
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "The chance that the bound of {epsilon} fails, such as 1e-6. Required without public "
-        "candidates. With public candidates it is optional, and can make the list more accurate; "
-        "leave it out if the budget has a delta.",
+        "A small chance, such as 1e-6, that the promise of {epsilon} fails. Without public "
+        "candidates it is required. With public candidates it is optional: it can make the list "
+        "more accurate, but is not needed if the budget has a delta.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)

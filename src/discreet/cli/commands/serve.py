@@ -62,8 +62,8 @@ def serve(
         typer.Option(
             metavar="ADDRESS",
             envvar="DISCREET_KEYS",
-            help="Where to keep keys and requests for more budget: a file path, or a URL "
-            "postgresql+psycopg://…",
+            help="Where to keep analysts' keys, and their requests for more budget: a file path, "
+            "or a URL postgresql+psycopg://…",
         ),
     ] = "discreet-keys.db",
     anchor_file: AnchorFileOption = None,
