@@ -119,8 +119,8 @@ class BudgetRule(SpendingRule):
             if often <= 1:
                 return only
             return (
-                f"{only} Prices do not simply add up: instead of that one, you could ask about "
-                f"{often:,} of {small}."
+                f"{only} Many small questions together cost less than the sum of their epsilons: "
+                f"about {often:,} of {small} would fit instead."
             )
         return f"has only {most} left. Ask with {hint}."
 

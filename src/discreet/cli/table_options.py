@@ -96,7 +96,7 @@ TimeLimit = Annotated[
         metavar="SECONDS",
         help=(
             "Stop a question that takes longer, on DuckDB or Spark. The price is not refunded, "
-            "and the stop itself reveals that the rows took long."
+            "and the stop itself reveals something about the rows."
         ),
     ),
 ]

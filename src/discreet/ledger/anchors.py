@@ -18,8 +18,8 @@ from discreet.platforms import BINARY, CLOSED_ON_EXEC, NO_LINK, NO_WAIT, LockedF
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
-    "Find out why. Write that anchor into the file again only if you know that the ledger is "
-    "complete."
+    "First find out why. Then, only if you know that the ledger is complete, write its anchor "
+    "into the file."
 )
 # neither a link that was put there since nor a pipe to wait for
 _READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
@@ -86,8 +86,8 @@ class AnchorFile:
         if kept is None or (kept.number == 0 and head.number > 1):
             problem = "is missing" if kept is None else "holds only the first point"
             raise LedgerError(
-                f"The anchor file {self._path} {problem}. It should hold the anchor of the "
-                f"ledger {name}: the number and hash of its last entry. {_NEXT}"
+                f"The anchor file {self._path} {problem}. It should hold the number and hash of "
+                f"the last entry of the ledger {name}. {_NEXT}"
             )
         entry = transaction.entry(kept.number) if kept.number else None
         if kept.number and (entry is None or entry[1] != kept.hash):

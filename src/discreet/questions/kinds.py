@@ -596,7 +596,7 @@ Separator = Annotated[
         reads=read_split,
         help=(
             "The character between items, if a cell is text that lists several, as in 'Ada; Bob'. "
-            "A column of lists needs none."
+            "Not needed for a column of lists."
         ),
         metavar="CHARACTER",
     ),

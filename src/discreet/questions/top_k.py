@@ -54,8 +54,8 @@ class TopK(Question):
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
         "A small chance, such as 1e-6, that the promise of {epsilon} fails. Without public "
-        "candidates it is required. With public candidates it is optional: it can make the list "
-        "more accurate, but is not needed if the budget has a delta.",
+        "candidates it is required. With public candidates, leave it out if your budget has a "
+        "delta; otherwise it can make the list more accurate.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
