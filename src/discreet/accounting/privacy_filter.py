@@ -119,8 +119,8 @@ class BudgetRule(SpendingRule):
             if often <= 1:
                 return only
             return (
-                f"{only} Many small questions together cost less than the sum of their epsilons: "
-                f"about {often:,} of {small} would fit instead."
+                f"{only} Or ask smaller questions: about {often:,} of {small} would fit, because "
+                "together they cost less than the sum of their epsilons."
             )
         return f"has only {most} left. Ask with {hint}."
 

@@ -574,7 +574,7 @@ GroupColumn = Annotated[
     Column(
         help=(
             "One answer for each group of this column, for the price of one. A person with rows "
-            "in several groups counts only in the one that comes first in {groups}."
+            "in several groups counts only in the one that {groups} lists first."
         ),
         not_over_http=_COLUMNS,
     ),

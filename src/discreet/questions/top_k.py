@@ -53,9 +53,9 @@ class TopK(Question):
     k: WholeNumber = parameter("How many values to pick.")
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
-        "A small chance, such as 1e-6, that the promise of {epsilon} fails. Without public "
-        "candidates it is required. With public candidates, leave it out if your budget has a "
-        "delta; otherwise it can make the list more accurate.",
+        "A small chance, such as 1e-6, that the promise of {epsilon} fails. Required "
+        "without public candidates. With public candidates it is optional: if your budget has a "
+        "delta, leave this out; if it has none, this can make the list more accurate.",
         default=0,
     )
     candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
@@ -65,8 +65,8 @@ class TopK(Question):
         default=None,
     )
     items_per_person: WholeNumber | None = parameter(
-        "At most this many different values of each person count. If a person has more, they "
-        "are drawn at random. A small number can make the list far more accurate.",
+        "Count at most this many different values for each person. If a person has more, that "
+        "many are drawn at random. A small number can make the list far more accurate.",
         default=None,
     )
     method: TopKMethod = parameter(

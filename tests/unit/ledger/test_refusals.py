@@ -66,9 +66,9 @@ def test_whose_budget_it_is_and_what_still_fits(asker, owner):
     whose = "'survey' for 'ada' in 'may'" if owner else "'survey' in 'may'"
     assert str(error) == (
         f"This question costs epsilon 0.1, but the budget of {whose} has room for only one "
-        "more question of epsilon 0.052. Ask with epsilon=0.052 or less. Many small questions "
-        "together cost less than the sum of their epsilons: about 7 of epsilon 0.02 would fit "
-        "instead."
+        "more question of epsilon 0.052. Ask with epsilon=0.052 or less. Or ask smaller "
+        "questions: about 7 of epsilon 0.02 would fit, because together they cost less than the "
+        "sum of their epsilons."
     )
 
 

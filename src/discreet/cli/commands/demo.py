@@ -44,9 +44,9 @@ _WELCOME = (
     "discreet answers questions about people. Nobody can tell from the answer whether any "
     "one of them was in the data. You say who is protected and how much privacy an answer may "
     "cost (epsilon). No person can change the chance of any answer by more than a factor of "
-    "e^epsilon, which is 2.7 for epsilon 1.\n\nThe questions below are about a table of 20,000 reads of articles. Everybody "
-    "in it is made up, so this demo may show what must stay hidden for real people, such as the "
-    "true ranks."
+    "e^epsilon, which is 2.7 for epsilon 1.\n\nThe questions below are about a table of 20,000 "
+    "reads of articles. Everybody in it is made up, so this demo may show what must stay hidden "
+    "for real people, such as the true ranks."
 )
 _NEXT = """\
 discreet top-k demo:visits --column ward --person patient -k 2 \\
