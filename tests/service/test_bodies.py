@@ -45,6 +45,21 @@ def test_a_body_that_is_too_large_is_refused(team):
     assert (reply.status_code, reply.json()["type"]) == (413, "/problems/too-large")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": "0"}, {"epsilon": "-1"}, {"epsilon": "65"}, {"k": 10**9}]
+    + [{"what": "top_k", "k": k} for k in (0, -1, 6, 10**9, 10**30)]
+    + [{"what": "top_k", "k": 1, "limit": 10**12, "delta": "1e-6"}]
+    + [{"what": "top_k", "k": 1, "limit": 10}, {"mechanism": "oracle"}],
+    ids=str,
+)
+def test_a_number_that_breaks_a_rule_is_named_before_a_charge(shared, change):
+    reply = shared.ask(QUESTION | change)
+    assert reply.status_code in (403, 422), reply.text
+    assert shared.charges() == 0
+    assert shared.spent() == 0
+
+
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.2:8400"])
 def test_another_host_name_is_refused(shared, host):
     reply = shared.client.get("/healthz", headers={"Host": host})

@@ -5,7 +5,7 @@ and dp_accounting.
 import math
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise, permutations
+from itertools import islice, pairwise, permutations
 
 import mpmath
 import numpy as np
@@ -229,6 +229,22 @@ def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsil
     assert 0.98 * claimed < largest <= claimed
 
 
+@pytest.mark.sizes
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
+    claimed = real(pure_epsilon(BoundedRange(1), law, True))
+    for tops in ((0.95, 0.05, 0.3), (0.999, 0.5, 0.05)):
+        odds = [mpmath.mpf(share) / 10 for share in (2, 5, 3)]
+        tops = [mpmath.mpf(top) for top in tops]
+        pairs = [
+            pair
+            for here, there in islice(reference.publicly_chosen(width, tops, odds), 0, None, 7)
+            for pair in answer_pairs(stopping, law, here, there)
+        ]
+        assert max(reference.largest_loss(*pair) for pair in pairs) <= claimed
+
+
 @pytest.mark.parametrize(
     ("stopping", "mean", "claimed_once", "reached"),
     [
@@ -264,6 +280,18 @@ def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsi
     assert without <= with_choices <= pure_epsilon(PureDP(epsilon), law, True)
     if epsilon == Fraction(1, 2):
         assert without < with_choices
+
+
+@pytest.mark.parametrize("order", [more(1.5), 2, more(8)])
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
+    bound = curve_at(law, BoundedRange(1), order)
+    for tops in ((0.95, 0.05), (0.5, 0.2), (0.7, 0.6)):
+        tops = [mpmath.mpf(top) for top in tops]
+        for here, there in reference.publicly_chosen(width, tops, [mpmath.mpf(1) / 2] * 2):
+            for pair in answer_pairs(stopping, law, here, there):
+                assert reference.renyi(*pair, mpmath.mpf(order)) <= bound
 
 
 @loop_over("stopping", STOPPING_NAMES)
@@ -412,6 +440,25 @@ def test_no_neighbours_have_a_larger_divergence_with_a_known_threshold():
                     for each in (here, there)
                 )
                 assert reference.renyi(*pair, order) <= bound
+
+
+def test_the_published_poisson_divergence_needs_one_run_on_average():
+    """It leaves out the answer 'no run': for smaller means it becomes negative, and the truth
+    cannot.
+    """
+    assert reference.published_poisson(0.001, 0.1, 2, FINE) < 0
+    assert curve_at(PoissonLaw(Fraction(1, 10)), ZCDP(0.001), 2) > 0
+
+
+def test_the_poisson_divergence_is_the_same_in_both_ways_of_writing_it():
+    law = PoissonLaw(TEN)
+    for order in (1.5, 3, 9, 30):  # (order - 1) * divergence passes 1 in between
+        delta = reference.delta_at(0.125, order, FINE)
+        one = 0.125 * order * (order - 1)
+        truth = mpmath.log(1 + 10 * mpmath.exp(10 * (order - 1) * delta) * mpmath.expm1(one)) / (
+            order - 1
+        )
+        assert curve_at(law, GAUSSIAN, order) == pytest.approx(float(truth), rel=1e-4)
 
 
 # --- which kind of loss comes out ---------------------------------------------------------------

@@ -192,6 +192,20 @@ class TestDistances:
         check(mechanism, np.array([3, 1, 4, 1, 5]), [1, 1, 2, 3, 3])
         check(mechanism, np.array([3.5, 1e5, -4, 1, 5e-324]), [1, 1, 2, 3, 3])
 
+    @pytest.mark.parametrize(
+        "scores", [np.array([1e308, -1e308, 0.0]), np.array([1e300, 1e280, 5.0])], ids=str
+    )
+    def test_huge_floats_do_not_overflow(self, scores):
+        check(make(1), scores, [1e300, 2e300, 3e300])
+
+    def test_a_part_is_estimated_like_the_whole(self):
+        scores, sensitivities = np.arange(50) * 7 % 31, 1 + np.arange(50) % 6
+        distances = measured(make(1), scores, sensitivities)
+        whole, part = np.empty(50), np.empty(13)
+        distances.estimate(0, 50, whole)
+        distances.estimate(20, 33, part)
+        assert part.tolist() == whole[20:33].tolist()
+
 
 class TestHull:
     def brute(self, widths, costs, width, cost):
@@ -437,6 +451,11 @@ class TestInput:
         expected = true_distances(make(), [*SCORES.values()], [*SENSITIVITIES.values()])
         distances = measured(make(), SCORES, sensitivities)
         assert [Fraction(int(d.p), int(d.q)) for d in map(distances.exact, range(3))] == expected
+
+    def test_positions_are_the_labels_of_candidates_without_any(self):
+        assert exact_distances(make(), [10, 200, 30], {2: 0.5, 0: 1, 1: 5}) == exact_distances(
+            make(), [10, 200, 30], [1, 5, 0.5]
+        )
 
     def test_a_release_has_its_label_and_cost(self):
         release = make(4).release({"a": 0, "b": 10**6}, {"a": 1, "b": 2}, bits=SeededBits(1))

@@ -270,6 +270,13 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     assert "43210" not in said
 
 
+def test_one_bad_score_is_found_in_a_large_array():
+    scores = np.zeros(300_000)
+    scores[200_001] = np.nan
+    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
+        select(scores)
+
+
 @pytest.mark.parametrize(
     "scores",
     [[Decimal("1e400"), Decimal(0)], np.array(["1e400", "0"], dtype=np.longdouble)],
@@ -425,6 +432,14 @@ def test_a_small_array_is_a_snapshot(kind):
     scores = np.array([1, 2, 3], dtype=kind)
     found = read(scores)
     scores[:] = 7
+    assert found.scores.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
+def test_a_small_series_is_a_snapshot(make):
+    memory = np.array([1.0, 2.0, 3.0])
+    found = read(make(memory))
+    memory[:] = 7
     assert found.scores.tolist() == [1, 2, 3]
 
 

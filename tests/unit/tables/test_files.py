@@ -71,6 +71,11 @@ class TestHeaders:
         last = "a" if separator == "," else "a,b" if separator == ";" else "a,b;c"
         assert found == [{"who": "1", "the, item; here": last}]
 
+    def test_rows_have_no_say_in_it(self, tmp_path):
+        assert rows(written(tmp_path / "any.csv", "a,b\n1;2;3;4\n")) == [
+            {"a": "1;2;3;4", "b": None}
+        ]
+
     def test_the_callers_word(self, tmp_path):
         path = written(tmp_path / "any.txt", "a,b;c\n1,2;3\n")
         assert rows(CsvFile(path, separator=";")) == [{"a,b": "1,2", "c": "3"}]

@@ -295,6 +295,12 @@ class TestNoRowChangesHowOthersAreRead:
         for number, line in enumerate(LINES.values()):
             self.check_csv(file, line, (0, 15, 30)[number % 3])
 
+    @pytest.mark.sizes
+    @pytest.mark.parametrize("what", LINES)
+    def test_csv_in_every_place(self, file, what):
+        for at in (0, 15, 30):
+            self.check_csv(file, LINES[what], at)
+
     def check_csv(self, file, line, at):
         honest = [f"{number},{'xyz'[number % 3]}" for number in range(30)]
         before = {("item", "xyz"[number]): 10 for number in range(3)}
