@@ -16,8 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.conditions import holds
 
-from discreet import ParameterError
-from discreet.tables.condition_language import parse_condition
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Among, And, Compare, Empty, Not, Or
 from discreet.tables.counting import run
@@ -168,19 +166,3 @@ def test_random_trees_keep_the_rows_that_plain_python_keeps(size):
                 assert found == expected, str(tree)
 
     check()
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(TREES)
-def test_what_is_written_is_read_as_the_same_tree(tree):
-    assert str(parse_condition(str(tree))) == str(tree)
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.text(max_size=60) | st.text("abc01'\"()=<>!,. andornti", max_size=40))
-def test_any_text_is_a_condition_or_a_refusal(text):
-    try:
-        condition = parse_condition(text)
-    except ParameterError:
-        return
-    assert parse_condition(str(condition)).columns == condition.columns

@@ -5,10 +5,11 @@ import json
 import pytest
 from service.team import QUESTION
 
+import discreet
 from discreet.service.application import ENDPOINTS, make_application
 from discreet.service.bodies import read_json
 from discreet.service.problems import RefusedError
-from discreet.service.questions import QUESTIONS, schema_of
+from discreet.service.questions import QUESTIONS, parameters, schema_of
 from discreet.service.routes import describe
 
 PATH = "/v1/datasets/reads/answers"
@@ -37,6 +38,11 @@ def test_what_is_not_json_is_refused(shared, text):
     assert reply.headers["content-type"] == "application/problem+json"
     with pytest.raises(RefusedError, match="not-json"):
         read_json(text)
+
+
+@pytest.mark.parametrize("body", [[], "text", 3, None, True])
+def test_a_body_that_is_no_object_is_refused(shared, body):
+    assert shared.post(PATH, body).status_code == 422
 
 
 def test_a_body_that_is_too_large_is_refused(team):
@@ -111,6 +117,14 @@ def test_every_reference_of_the_description_is_there(team):
     names = {part.partition('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert names <= said["components"]["schemas"].keys()
     assert {schema_of(what)["title"] for what in QUESTIONS} <= names
+
+
+def test_the_questions_are_those_of_a_session():
+    for what in QUESTIONS:
+        assert callable(getattr(discreet.Session, what))
+        assert "epsilon" in [each.name for each in parameters(what)]
+        hidden = {"bits", "where", "fresh", "column", "by", "groups"}
+        assert not hidden & {each.name for each in parameters(what)}
 
 
 def test_what_no_database_can_hold_is_refused(team, monkeypatch):

@@ -327,6 +327,7 @@ def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "unreadable", 1),
         (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": ["a"]}', "unreadable", 1),
         (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000, "unreachable", 4),
+        (b"HTTP/1.1 400 No\r\n\r\n" + b"[" * 200_000, "unreadable", 1),
     ],
 )
 def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, monkeypatch):

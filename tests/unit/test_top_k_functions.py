@@ -57,6 +57,11 @@ def test_more_than_there_are_is_refused(method):
         top(READS, 6, method)
 
 
+@every_method
+def test_all_of_them_is_a_ranking(method):
+    assert sorted(top(READS, 5, method).value) == sorted(READS)
+
+
 def test_a_joint_draw_has_no_delta():
     with pytest.raises(ParameterError, match="'delta' parameter of top_k must be 0"):
         top(READS, 2, "joint", delta=1e-6)

@@ -470,6 +470,17 @@ def test_a_game_that_is_played_to_the_end_gives_the_known_number(parts):
     assert coin_table.play(WHOLE, [MILLIONTH], parts) == ({10: 22, 20: 86}[parts],)
 
 
+@pytest.mark.sizes
+def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
+    """A game with few coins, played for real."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    coin_table._coins.cache_clear()
+    budget = WHOLE, Fraction(1, 10**60)
+    assert coins_at_least(*budget) <= coin_terms(*budget).coins <= coins_at_most(*budget)
+    assert coin_table.kept(*budget, 100) is not None
+    coin_table._coins.cache_clear()
+
+
 # --- either sum may fit ---------------------------------------------------------------------------
 
 

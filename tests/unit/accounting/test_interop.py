@@ -375,6 +375,10 @@ class TestFromEvents:
             (dp_event.ZCDpEvent(1.0, -0.5), "'xi' .* at least 0. Got -0.5"),
             (dp_event.ZCDpEvent(-1.0), "'rho' parameter of ZCDpEvent must be at least 0. Got -1.0"),
             (
+                dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 2.5),
+                "'count' .* a whole number. Got 2.5",
+            ),
+            (
                 dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), -1),
                 "'count' parameter of SelfComposedDpEvent .* Got -1",
             ),

@@ -235,6 +235,29 @@ def test_published_numbers_of_queries(each, expected):
         assert adaptive is None is found[NON_ADAPTIVE]
 
 
+@pytest.mark.parametrize(
+    ("each", "expected"),
+    [
+        (PureDP(0.2), {"kov": 15}),
+        more(BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
+        (PureDP(0.02), {"kov": 1052}),
+    ],
+    ids=repr,
+)
+def test_published_numbers_of_queries_of_a_larger_budget(each, expected):
+    found = counted(each, ApproxDP(3, 1e-6))
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.sizes
+def test_sixteen_times_as_many_queries_in_the_limit():
+    most = queries_allowed(each=BoundedRange(0.01), budget=ApproxDP(3, 1e-6), adaptive=False)
+    assert most == pytest.approx(
+        16782, abs=8
+    )  # the certificate of very many queries leaves 4e-4 of delta
+    assert most <= 16782
+
+
 @loop_over("adaptive", [True, False])
 @loop_over(
     ("each", "budget", "expected"),

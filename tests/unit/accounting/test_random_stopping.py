@@ -318,6 +318,18 @@ def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bou
     assert private_candidate_loss(kind(epsilon), delta=1e-6, **words).epsilon <= found
 
 
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
+@pytest.mark.parametrize("each", [PureDP(1), ZCDP(0.1)], ids=repr)
+def test_more_runs_cost_more(stopping, each):
+    delta = 1e-6 if isinstance(each, ZCDP) else None
+    costs = [
+        private_candidate_loss(each, stopping=stopping, mean=mean, delta=delta).epsilon
+        for mean in (1.1, 2, 10, 100, 10**6)
+    ]
+    assert costs == sorted(costs)
+    assert len(set(costs)) == 5
+
+
 # --- the number of runs -------------------------------------------------------------------------
 
 
@@ -541,6 +553,7 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
         ({"mean": 1}, ParameterError, "greater than 1 for 'geometric' stopping. Got 1"),
         ({"mean": 1, "stopping": "logarithmic"}, ParameterError, "greater than 1"),
         ({"mean": 0.5, "stopping": "threshold"}, ParameterError, "greater than 1"),
+        ({"mean": math.inf}, ParameterError, "a finite number"),
         ({"mean": 0, "stopping": "poisson"}, ParameterError, "greater than 0. Got 0"),
         ({"each": BoundedRange(1)}, ParameterTypeError, "where 'each' is BoundedRange"),
         ({"delta": 0}, ParameterError, "between 0 and 1"),

@@ -253,6 +253,21 @@ class TestDamage:
         )
 
     @pytest.mark.parametrize(
+        "option",
+        [(), pytest.param(("--json",), marks=pytest.mark.pairs)],
+        ids=["table", "json"],
+    )
+    @pytest.mark.parametrize(
+        "change", ["terms = 'x'", "terms = '{}'", "squares_spent = '-1'", "epsilon_spent = x'00'"]
+    )
+    @pytest.mark.parametrize("what", first(["history", "show"], tier="pairs"))
+    def test_a_budget_is_named(self, damaged, change, what, option):
+        asked = ("--dataset", "survey") if what == "history" else ()
+        damaged(
+            f"update discreet_budgets set {change}", "ledger", what, URL, *asked, *option
+        ).refused("budget of 'survey' must", "Run discreet ledger verify.")
+
+    @pytest.mark.parametrize(
         "table", ["entries set body", "budgets set epsilon_spent", "charges set state"]
     )
     def test_verify_finds_it(self, damaged, table):

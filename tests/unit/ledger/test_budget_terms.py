@@ -99,7 +99,19 @@ def test_sums_survive_their_way_as_text(one):
 
 @pytest.mark.parametrize(
     "texts",
-    [("-1", "0", "0"), ("0", "0", "more"), ("1.5", "0", "0"), ("", "0", "0"), (1, "0", "0")],
+    [
+        ("-1", "0", "0"),
+        ("0", "-1", "0"),
+        ("0", "0", "-1"),
+        ("nan", "0", "0"),
+        ("inf", "0", "0"),
+        ("1e9", "0", "0"),
+        (None, "0", "0"),
+        ("0", "0", "more"),
+        ("1.5", "0", "0"),
+        ("", "0", "0"),
+        (1, "0", "0"),
+    ],
 )
 def test_what_is_no_sum_is_not_read(texts):
     """A sum below nothing would be a refund, and no comparison holds for NaN."""

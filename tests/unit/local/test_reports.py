@@ -598,9 +598,24 @@ class TestRefusals:
             np.array([[1]], dtype=np.uint8),
             "without bits beyond the last category",
         ),
+        (
+            Rappor(range(3), epsilon=1),
+            np.array([[True, False]]),
+            "rows of 3, a bit for each category",
+        ),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 1, 2]], "rows of 2 positions"),
         (SubsetSelection(range(4), epsilon=1, size=2), [0, 1], "an array of dimension 2"),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 4]], "positions of categories, 0 to 3"),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[1, 1]],
+            "different positions in increasing order",
+        ),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[False, True]],
+            "positions of categories, 0 to 3",
+        ),
         (
             SubsetSelection(range(4), epsilon=1, size=2),
             [[2, 1]],

@@ -52,6 +52,23 @@ def test_kinds_read_their_own_result_unchanged(fit):
 @pytest.mark.parametrize(
     ("change", "name"),
     [
+        ({"columns": ["a"]}, "columns"),
+        ({"columns": ["a", "a"]}, "columns"),
+        ({"columns": "ab"}, "columns"),
+        ({"center": "165"}, "center"),
+        ({"scale": [1, None]}, "scale"),
+        ({"k": 0}, "k"),
+        ({"rule": "median"}, "rule"),
+    ],
+)
+def test_wrong_parameters_are_named_when_the_fit_is_made(change, name):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of FitSubspace"):
+        FitSubspace(**{"columns": TWO, "k": 1, "epsilon": 1, "norm": 1} | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
         ({"classes": ["a"]}, "classes"),
         ({"classes": ["a", "a"]}, "classes"),
         ({"classes": "ab"}, "classes"),

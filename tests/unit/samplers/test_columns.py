@@ -70,6 +70,14 @@ def test_scores_need_not_lie_side_by_side(step):
     assert np.array_equal(Columns(scores, smallest=False).best, plain.best)
 
 
+def test_the_scores_stay_as_they_are():
+    scores = scores_of(2 * GROUP + 9, np.float64)
+    before = scores.copy()
+    scores.flags.writeable = False
+    Columns(scores, smallest=False)
+    assert np.array_equal(scores, before)
+
+
 @loop_over("smallest", [False, True])
 @loop_over("shape", ["flat", "few are better", "steps", "the last is best", "the last are worst"])
 @loop_over("size", [130, GROUP - 1, GROUP + 1, 3 * GROUP - 5])

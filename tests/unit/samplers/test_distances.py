@@ -203,3 +203,14 @@ def test_approximations_are_close(scores, rate, smallest):
 def test_strides_do_not_matter(kind, stride):
     scores = np.arange(0, 120, 7).astype(kind)[stride]
     check(measured(scores, Fraction(1, 3), False), true_distances(scores, Fraction(1, 3), False))
+
+
+@examples(40, 100)
+@given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans())
+def test_the_best_candidate_has_distance_and_estimate_zero(scores, rate, smallest):
+    exact = as_fractions(scores)
+    best = exact.index(min(exact) if smallest else max(exact))
+    estimates = np.empty(len(scores))
+    distances = measured(scores, rate, smallest)
+    distances.estimate(0, len(scores), estimates)
+    assert (distances.exact(best), estimates[best]) == (0, 0)
