@@ -747,6 +747,11 @@ class TestSettling:
             reservation.settle(answer(loss=PureDP(0.2)))
         assert reservation.settle(answer(loss=BoundedRange(0.1))).value == "terrier"
 
+    def test_only_releases_are_settled(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterTypeError):
+            charge(ledger).settle("terrier")
+
     def test_nothing_is_refunded(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         with pytest.raises(ZeroDivisionError), charge(ledger, 0.25):

@@ -99,6 +99,12 @@ class TestHeaders:
                 == 253
             )
 
+    def test_a_file_in_another_encoding_that_changes_is_read_anew(self, tmp_path):
+        path = written(tmp_path / "any.csv", "a\né\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "é"}]
+        written(path, "a\nü\nö\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "ü"}, {"a": "ö"}]
+
     def test_line_breaks_in_cells_on_the_callers_word(self, tmp_path):
         path = written(tmp_path / "any.csv", 'a,b\n1,"x\ny"\n2,z\n')
         assert rows(CsvFile(path, multiline=True)) == [
@@ -143,6 +149,10 @@ class TestHeaders:
             table.having(["item"])
         assert error.value.__cause__ is None
         assert "any" not in str(error.value)
+
+    def test_without_quotes(self, tmp_path):
+        path = written(tmp_path / "any.csv", 'a,"b\n1,"x\n')
+        assert rows(CsvFile(path, quoted=False)) == [{"a": "1", '"b': '"x'}]
 
     @pytest.mark.parametrize(
         "header",
