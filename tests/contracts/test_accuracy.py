@@ -17,7 +17,7 @@ from tiers import also
 import discreet
 from discreet import ParameterError, Person, PureDP, Release, Session
 from discreet.accounting import LogisticDP
-from discreet.accuracy import Accuracy, shown_bound
+from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms import JointTopK, PeelingTopK, UnknownDomainTopK
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
@@ -50,6 +50,17 @@ def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failur
     for scores in worst_scores(candidates, told.bound):
         far = mechanism.probabilities(scores)[1:].sum()
         assert far <= failure
+
+
+@pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
+def test_all_small_score_vectors(name):
+    mechanism = mechanism_class(name)(epsilon=1, sensitivity=1, monotonic=True)
+    bound = mechanism.accuracy(candidates=3).bound
+    for scores in itertools.product(range(9), repeat=3):
+        probabilities = mechanism.probabilities(scores)
+        assert probabilities[behind(scores) > bound].sum() <= 1 / 20
+        # whole numbers beyond the rounded bound are beyond the bound
+        assert probabilities[behind(scores) > whole_bound(bound)].sum() <= 1 / 20
 
 
 def excess_of_list(scores, ranking):

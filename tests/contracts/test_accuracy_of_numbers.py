@@ -102,6 +102,18 @@ def test_a_whole_number_is_within_its_bound(slopes):
         assert chance(bent, told.bound) <= USUAL
 
 
+def test_half_the_bound_of_a_whole_number_would_be_wrong():
+    mechanism = discreet.mechanisms.LatticeExponentialMechanism(epsilon=1, score_range=1)
+    near = mechanism.error_bound(0.05) / 2
+    step = Fraction(near * 1.001)
+    far = sum(
+        math.exp(mechanism.log_probability(number, lambda y: -step * abs(y)))
+        for number in range(-9, 10)
+        if number
+    )
+    assert far > USUAL
+
+
 def test_a_point_is_within_its_bound():
     """One point is best, and all others are just beyond the bound."""
     mechanism = discreet.mechanisms.IntervalExponentialMechanism(

@@ -71,6 +71,16 @@ TOO_LITTLE = [
 """A budget, a loss, and parts that do not make it up."""
 
 
+ENOUGH = [
+    (PureDP(1), {PureDP(0.1): 10}),
+    (PureDP(1), {BoundedRange(0.25): 3, PureDP(0.25): 1}),
+    (ZCDP(0.1), {ZCDP(0.05): 1, ZCDP(0.025): 2}),
+    (ApproxDP(1, 1e-6), {BoundedRange(0.25): 10}),
+    (ApproxDP(1, 1e-6), {ApproxDP(1, 1e-7): 1}),
+    (ApproxDP(0.81, 1e-6), {ZCDP(0.02): 1}),
+]
+
+
 @pytest.fixture(params=EVERY)
 def place(request, tmp_path):
     with a_place(request.param, tmp_path) as found:
@@ -254,6 +264,15 @@ class TestSums:
             charge(ledger, 1e-25)
         assert ledger.spent("survey") == 1
 
+    def test_the_last_unit_is_counted(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, 1 - UNIT)
+        assert ledger.remaining("survey") == UNIT
+        with pytest.raises(BudgetExceededError):
+            charge(ledger, UNIT + UNIT / 1000)
+        charge(ledger, UNIT)
+        assert ledger.remaining("survey") == 0
+
     def test_charges_are_rounded_up(self, ledger):
         ledger.open("survey", budget=PureDP(Fraction(2, 3)))
         charge(ledger, Fraction(1, 3))
@@ -264,6 +283,29 @@ class TestSums:
     def test_budgets_are_rounded_down(self, ledger):
         ledger.open("survey", budget=ZCDP(Fraction(2, 3)))
         assert ledger.account("survey").limit == Fraction(int("6" * 30), 10**30)
+
+    def test_a_charge_below_one_unit_costs_one(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, Fraction(1, 10**40))
+        assert ledger.spent("survey") == UNIT
+
+    def test_bounded_range_costs_its_epsilon_in_a_pure_budget(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.reserve("survey", BoundedRange(0.25), request=ASK)
+        assert ledger.spent("survey") == Fraction(1, 4)
+
+    @pytest.mark.parametrize("loss", [ApproxDP(0.1, 1e-9)])
+    def test_a_pure_budget_pays_for_no_delta(self, ledger, loss):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve("survey", loss, request=ASK)
+        assert ledger.spent("survey") == 0
+
+    def test_a_budget_with_delta_zero_counts_in_epsilon(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 0))
+        charge(ledger, 0.25)
+        spent = ledger.account("survey").spent
+        assert (spent.unit, spent.value) == ("epsilon", Fraction(1, 4))
 
     def test_concentrated_budgets_add_up_rho(self, ledger):
         ledger.open("survey", budget=ZCDP(0.5))
@@ -364,6 +406,13 @@ class TestSums:
         ):
             ledger.reserve("survey", Cost(loss, parts), request=ASK)
         assert (ledger.spent("survey"), ledger.history("survey")) == (0, ())
+
+    @pytest.mark.parametrize(("loss", "parts"), ENOUGH)
+    def test_parts_that_make_up_the_loss_are_charged(self, ledger, loss, parts):
+        budget = ApproxDP(10, 1e-3)
+        ledger.open("survey", budget=budget, delta_for_losses=5e-4, counting="rho")
+        ledger.reserve("survey", Cost(loss, parts), request=ASK)
+        assert ledger.spent("survey") > 0
 
     def test_parts_that_change_meanwhile_are_the_ones_that_were_checked(self, ledger):
         class Turncoat(dict):
@@ -496,6 +545,14 @@ class TestWindows:
             charge(ledger, 0.1, window="may")
         with pytest.raises(ParameterError, match="'window'"):
             ledger.remaining("survey", window="may")
+
+    def test_what_remains_is_told_for_a_window_only(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 1, "clicks", window="may")
+        with pytest.raises(ParameterError, match="'window'"):
+            ledger.remaining("clicks")
+        with pytest.raises(ParameterError, match="'window'"):
+            ledger.questions_left("clicks", epsilon=0.1)
 
 
 class TestKeys:
@@ -656,6 +713,15 @@ class TestKeys:
             self.ask(ledger, epsilon=2)
         assert self.ask(ledger).answer is None
 
+    def test_keys_are_for_one_data_set(self, ledger):
+        for dataset in ("survey", "other"):
+            ledger.open(dataset, budget=PureDP(1))
+            assert charge(ledger, dataset=dataset, key="req-1").answer is None
+
+    def test_without_a_key_every_request_is_charged(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        assert {charge(ledger).number for _ in range(3)} == {2, 3, 4}
+
 
 class TestSettling:
     def test_a_charge_is_settled_once(self, ledger):
@@ -680,6 +746,11 @@ class TestSettling:
         with pytest.raises(ParameterError, match="costs no more than what was charged"):
             reservation.settle(answer(loss=PureDP(0.2)))
         assert reservation.settle(answer(loss=BoundedRange(0.1))).value == "terrier"
+
+    def test_only_releases_are_settled(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterTypeError):
+            charge(ledger).settle("terrier")
 
     def test_nothing_is_refunded(self, ledger):
         ledger.open("survey", budget=PureDP(1))
@@ -751,9 +822,24 @@ class TestReading:
         with pytest.raises(BudgetExceededError):
             ledger.reserve("survey", loss, request=ASK, analyst="ada")
 
+    def test_thirds_are_counted_as_they_are_charged(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        assert ledger.questions_left("survey", epsilon=Fraction(1, 3)) == 2
+
 
 class TestCoins:
     """The same budget as in a session, default settings, no mechanism named."""
+
+    def test_so_many_questions_fit_a_budget_of_one_and_a_millionth(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        left = [ledger.questions_left("survey", epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
+        assert left == [21, 85, 2129]
+        assert ledger.remaining("survey").exact == "2129 coins of 0.01"
+        for _ in range(21):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        with pytest.raises(BudgetExceededError, match="room for only"):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        ledger.verify()
 
     @pytest.mark.parametrize("loss", [PureDP(0.1), PureDP(1), BoundedRange(0.5)])
     def test_never_fewer_than_without_a_delta(self, ledger, loss):
@@ -1045,6 +1131,22 @@ class TestManyAtOnce:
         assert (len(paid), len(set(paid)), len(refused)) == (50, 50, 70)
         assert ledger.remaining("survey") == 0
         assert ledger.verify().entries == 101
+
+    def test_two_ledgers_in_one_process_are_one_budget(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        paid = []
+
+        def client(mine):
+            try:
+                while True:
+                    paid.append(charge(mine, 0.1).number)
+            except BudgetExceededError:
+                pass
+
+        with Ledger(place.url) as other:
+            run_all([lambda: client(ledger), lambda: client(other)])
+            assert other.verify().entries == 11
+        assert len(paid) == 10
 
     def test_one_key_from_many_threads_is_charged_once(self, ledger):
         ledger.open("survey", budget=PureDP(1))
@@ -1410,6 +1512,12 @@ class TestVerification:
         with pytest.raises(LedgerDamagedError, match="request of entry"):
             ledger.verify()
 
+    def test_the_first_wrong_entry_is_named(self, ledger, place):
+        fill(ledger)
+        place.sql("update discreet_entries set body = replace(body, 'k-', 'x-')")
+        with pytest.raises(LedgerDamagedError, match="Entry 2 of the ledger"):
+            ledger.verify()
+
     def test_a_missing_entry_is_named(self, ledger, place):
         fill(ledger)
         place.sql("delete from discreet_entries where number = 4")
@@ -1488,6 +1596,10 @@ class TestVerification:
     def test_what_is_no_anchor_is_refused(self, ledger, anchor):
         with pytest.raises(ParameterError, match=r"'anchors' parameter of Ledger.verify"):
             ledger.verify(anchor)
+
+    def test_a_wrong_beginning_is_found(self, ledger):
+        with pytest.raises(LedgerDamagedError, match="anchor"):
+            ledger.verify("0:" + "1" * 64)
 
 
 @pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -1797,6 +1909,12 @@ class TestBadInput:
         ledger.reserve("survey", PureDP(0.1), request={"a": text, text: "a"})
         assert ledger.history("survey")[0].request == {"a": text, text: "a"}
         ledger.verify()
+
+    @pytest.mark.parametrize("loss", [ZCDP(0.1)])
+    def test_a_loss_that_a_pure_budget_cannot_count_is_refused(self, ledger, loss):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'loss'"):
+            ledger.reserve("survey", loss, request=ASK)
 
     @pytest.mark.parametrize(
         "budget",

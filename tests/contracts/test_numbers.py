@@ -220,6 +220,11 @@ class TestDiscreteLaplace:
         ):
             discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1).release(value)
 
+    @pytest.mark.parametrize("sensitivity", [0, -1, 0.5, True])
+    def test_bounded_noise_needs_a_whole_sensitivity(self, sensitivity):
+        with pytest.raises(discreet.ParameterError, match="The 'sensitivity' parameter"):
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=sensitivity, bounds=(0, 5))
+
     def test_vectors_stay_in_their_boxes(self):
         mechanism = BoundedDiscreteLaplace(epsilon=0.01, sensitivity=1, bounds=[(0, 1), (-5, 5)])
         for seed in range(50):

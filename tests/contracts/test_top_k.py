@@ -301,6 +301,21 @@ class TestErrorOfLists:
             ]
             assert sum(failures, arb(0)) <= ball(beta)
 
+    def test_error_bound_holds_for_spread_scores(self, name):
+        """Scores that fall step by step: any list with a member more than the bound behind its
+        rank is an error.
+        """
+        for k, beta in product((1, 2, 3), (Fraction(1, 2), Fraction(1, 10))):
+            mechanism = METHODS[name](k=k, epsilon=3 * k, sensitivity=1, monotonic=True)
+            gaps, bound = (0, 1, 2, 4, 7), mechanism.error_bound(beta, candidates=5)
+            law = TOP_K[name](gaps, k)
+            failures = [
+                at(ratio, decay(mechanism.rate))
+                for ranking, ratio in law.items()
+                if behind(gaps, ranking) > bound
+            ]
+            assert sum(failures, arb(0)) <= ball(beta)
+
     def test_log_probability_is_the_reference(self, name):
         for gaps, k in (((0, 1, 3), 2), ((0, 0, 2, 2), 3), ((4, 0, 40), 3), ((0, 0), 1)):
             mechanism = METHODS[name](k=k, epsilon=2, sensitivity=1)

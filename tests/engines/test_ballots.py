@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow
 import pytest
+from asking import ask_of
 from engines.tables import MARKS, postgres, spark
 
+import discreet
 from discreet import ApproxDP, OneRow, ParameterError, Person, PublicTable, PureDP, Session
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.items import Items
@@ -163,6 +166,25 @@ def test_public_candidates_of_ballots():
     assert session.mode("likes", candidates=public, epsilon=50).value == "opera"
 
 
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"split": ""}, "one of the characters"),
+        ({"split": ";;"}, "one of the characters"),
+        ({"split": "a"}, "one of the characters"),
+        ({"split": " "}, "one of the characters"),
+        ({"split": 3}, "one of the characters"),
+        ({"split": "\\"}, "one of the characters"),
+        ({"split": "$"}, "one of the characters"),
+    ],
+)
+def test_what_cannot_split_is_refused(options, rule):
+    session = Session(arrow(), unit=Person("person"), budget=PureDP(1))
+    with pytest.raises(discreet.ParameterError, match=rule):
+        ask_of(session, "mode", "said", candidates=CANDIDATES, epsilon=1, **options)
+    assert session.remaining() == 1
+
+
 def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
     frame = pyarrow.table({"person": [1], "likes": [["a"]], "sizes": [[1.5]], "deep": [[["a"]]]})
     session = Session(frame, unit=Person("person"), budget=PureDP(1))
@@ -189,3 +211,12 @@ def test_characters_that_mean_something_to_a_pattern():
             table = open_table(source)
             found = sorted(count_items(table, OneRow(), Items("said", split), 9))
             assert found == [("a", 1), ("b", 2), ("c", 1)], split
+
+
+def test_ballots_with_a_condition():
+    table = open_table(arrow())
+    from discreet.tables.condition_language import read_where
+    from discreet.tables.condition_matching import matching
+
+    there = replace(table, where=matching(read_where("person < 5"), table))
+    assert count_candidates(there, Person("person"), Items("likes"), CANDIDATES) == [1, 2, 1, 0]

@@ -5,10 +5,11 @@ import json
 import pytest
 from service.team import QUESTION
 
+import discreet
 from discreet.service.application import ENDPOINTS, make_application
 from discreet.service.bodies import read_json
 from discreet.service.problems import RefusedError
-from discreet.service.questions import QUESTIONS, schema_of
+from discreet.service.questions import QUESTIONS, parameters, schema_of
 from discreet.service.routes import describe
 
 PATH = "/v1/datasets/reads/answers"
@@ -39,10 +40,30 @@ def test_what_is_not_json_is_refused(shared, text):
         read_json(text)
 
 
+@pytest.mark.parametrize("body", [[], "text", 3, None, True])
+def test_a_body_that_is_no_object_is_refused(shared, body):
+    assert shared.post(PATH, body).status_code == 422
+
+
 def test_a_body_that_is_too_large_is_refused(team):
     text = json.dumps(QUESTION | {"where": "x" * 70000}).encode()
     reply = team.client.post(PATH, content=text, headers=team.headers("team-a"))
     assert (reply.status_code, reply.json()["type"]) == (413, "/problems/too-large")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": "0"}, {"epsilon": "-1"}, {"epsilon": "65"}, {"k": 10**9}]
+    + [{"what": "top_k", "k": k} for k in (0, -1, 6, 10**9, 10**30)]
+    + [{"what": "top_k", "k": 1, "limit": 10**12, "delta": "1e-6"}]
+    + [{"what": "top_k", "k": 1, "limit": 10}, {"mechanism": "oracle"}],
+    ids=str,
+)
+def test_a_number_that_breaks_a_rule_is_named_before_a_charge(shared, change):
+    reply = shared.ask(QUESTION | change)
+    assert reply.status_code in (403, 422), reply.text
+    assert shared.charges() == 0
+    assert shared.spent() == 0
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.2:8400"])
@@ -96,6 +117,14 @@ def test_every_reference_of_the_description_is_there(team):
     names = {part.partition('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert names <= said["components"]["schemas"].keys()
     assert {schema_of(what)["title"] for what in QUESTIONS} <= names
+
+
+def test_the_questions_are_those_of_a_session():
+    for what in QUESTIONS:
+        assert callable(getattr(discreet.Session, what))
+        assert "epsilon" in [each.name for each in parameters(what)]
+        hidden = {"bits", "where", "fresh", "column", "by", "groups"}
+        assert not hidden & {each.name for each in parameters(what)}
 
 
 def test_what_no_database_can_hold_is_refused(team, monkeypatch):

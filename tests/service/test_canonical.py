@@ -226,6 +226,14 @@ def test_many_names_are_not_listed(dataset):
     assert rule == "values that the data set declares for this column"
 
 
+def test_text_of_any_kind_has_to_be_text(dataset):
+    loose = dataset.column | {"role": dataset.column["role"].model_copy(update={"filter": "any"})}
+    body = BASE | {"where": [{"column": "role", "is": ["x", 3]}]}
+    with pytest.raises(RefusedError) as error:
+        read_question("reads", dataset.model_copy(update={"column": loose}), body)
+    assert error.value.problem.more["errors"][0]["rule"] == "text"
+
+
 def test_a_list_may_be_as_long_as_the_manifest_says(tmp_path):
     words = "largest_k = 3\nlargest_limit = 5\nreply_after"
     write(tmp_path, MANIFEST.replace("reply_after", words, 1))

@@ -327,6 +327,7 @@ def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "unreadable", 1),
         (b'HTTP/1.1 200 OK\r\n\r\n{"datasets": ["a"]}', "unreadable", 1),
         (b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 200_000, "unreachable", 4),
+        (b"HTTP/1.1 400 No\r\n\r\n" + b"[" * 200_000, "unreadable", 1),
     ],
 )
 def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, monkeypatch):
@@ -378,6 +379,12 @@ def test_a_key_read_with_the_end_of_its_line_is_refused_without_being_shown(key)
     assert key not in str(refused.value)
 
 
+@pytest.mark.parametrize("url", ["https://a\nb", "https://a b", "http://127.0.0.1/\x1b[31m"])
+def test_an_address_is_one_word(url):
+    with pytest.raises(discreet.ParameterError):
+        discreet.connect(url, key="dsc_x")
+
+
 @pytest.mark.parametrize("path", ["@example.org/v1", ".example.org/v1", "9/v1", ""])
 def test_no_path_sends_a_key_to_another_host(path):
     team = discreet.connect("http://127.0.0.1:80", key="dsc_x")
@@ -390,3 +397,12 @@ def test_a_key_that_is_none_is_refused_without_being_shown():
         discreet.connect("https://example.org", key="secret")
     assert "secret" not in str(error.value)
     assert "dsc_" not in repr(discreet.connect("https://example.org", key="dsc_x"))
+
+
+def test_a_redirect_is_not_followed(running, team):
+    assert QUESTION
+    with pytest.raises(
+        discreet.ServiceError,
+        match="The reply does not come from a discreet service, or from one of another version",
+    ):
+        team.call("GET", "/")

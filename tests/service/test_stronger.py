@@ -99,6 +99,12 @@ def test_what_is_not_in_a_list_is_paid_for(team, body):
     assert not taken(team, body)[1]
 
 
+def test_a_part_that_is_less_accurate_is_not_taken(team):
+    team.ask(LIST)
+    # the same epsilon for half as many names has less noise
+    assert not taken(team, LIST | {"k": 2})[1]
+
+
 def test_a_part_has_no_less_epsilon_than_was_asked_for(team, monkeypatch):
     from discreet.service import answering
 
@@ -160,6 +166,14 @@ def test_a_family_differs_by_what_cannot_be_part_of_each_other():
     assert family_of(base) == family_of(base | {"k": 2, "epsilon": "2", "what": "mode"})
     for change in ({"as_of": "2"}, {"what": "counts"}, {"what": "quantile"}, {"q": "1/2"}):
         assert family_of(base) != family_of(base | change)
+
+
+def test_free_also_when_nothing_is_left(team):
+    team.ask(LIST | {"epsilon": "1"})
+    team.ask(QUESTION | {"epsilon": "1"})
+    assert team.service.ledger.remaining("reads", analyst="team-a") == 0
+    body = LIST | {"k": 2, "epsilon": "0.3", "or_stronger": True}
+    assert team.ask(body).status_code == 200
 
 
 def test_a_number_that_a_ledger_put_back_gave_to_another_question_is_no_answer(team):

@@ -143,6 +143,12 @@ def test_a_norm_that_is_none_is_refused_as_it_was_given(norm, intercept):
     assert "Fraction" not in str(got.value).split("Got")[-1]
 
 
+@pytest.mark.parametrize("classes", [(np.nan, 1), (0, float("nan")), (np.zeros(2), 1)], ids=str)
+def test_a_class_that_no_label_equals_is_refused(classes):
+    with pytest.raises(ParameterError, match="'classes' parameter of fit_logistic must be two"):
+        PrivateLogisticRegression(epsilon=1, norm=1, radius=1, classes=classes).fit(ROWS, LABELS)
+
+
 def test_labels_of_two_kinds_stay_what_they_are():
     model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=(0, "yes"))
     model.fit(ROWS[:2000], np.array([0, "yes"], dtype=object)[LABELS[:2000]])

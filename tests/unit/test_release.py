@@ -10,7 +10,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from tiers import loop_over
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, ParameterError, PureDP, Release
@@ -51,6 +53,15 @@ LOSSES = [
 ]
 
 
+plain_labels = st.recursive(
+    st.one_of(
+        st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
+    ),
+    lambda parts: st.one_of(st.lists(parts, max_size=3), st.lists(parts, max_size=3).map(tuple)),
+    max_leaves=8,
+)
+
+
 def make(value="terrier", loss=LOSSES[0], **words):
     return Release(
         **({"value": value, "loss": loss, "mechanism": "exponential", "candidates": 3} | words)
@@ -69,6 +80,13 @@ def test_json_keeps_labels_and_their_types(value):
     back = Release.from_json(release.to_json())
     assert back == release
     assert deep_types(back.value) == deep_types(value)
+
+
+@examples(30, 100)
+@given(plain_labels)
+def test_json_keeps_any_plain_label(value):
+    back = Release.from_json(make(value).to_json()).value
+    assert (back, deep_types(back)) == (value, deep_types(value))
 
 
 @loop_over("loss", LOSSES, ids=repr)
@@ -178,10 +196,15 @@ def test_a_missing_field_is_refused(name):
         {"loss": {"kind": "renyi", "epsilon": "1"}},
         {"loss": {"kind": "pure-dp", "epsilon": "nan"}},
         {"loss": {"kind": "pure-dp", "epsilon": "0"}},
+        {"loss": {"kind": "pure-dp"}},
+        {"loss": {"kind": "pure-dp", "epsilon": "1/0"}},
+        {"loss": {"kind": ["pure-dp"], "epsilon": "1"}},
         {"value": {"list": [1]}},
         {"value": [None]},
         {"gap": "-1"},
         {"gap": "1/0"},
+        {"gap": 1},
+        {"gap": "1e9"},
         {"candidates": "three"},
         {"candidates": True},
         {"seeded": "no"},
@@ -193,6 +216,17 @@ def test_a_wrong_field_is_refused(changes):
     fields = json.loads(make().to_json()) | changes
     with pytest.raises(ParameterError, match=r"of Release.from_json must be"):
         Release.from_json(json.dumps(fields))
+
+
+def test_a_float_in_a_loss_is_not_taken_for_exact():
+    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have
+    # been read as its binary value
+    fields = json.loads(make().to_json()) | {"loss": {"kind": "pure-dp", "epsilon": 0.1}}
+    try:
+        epsilon = Release.from_json(json.dumps(fields)).loss.epsilon
+    except discreet.ParameterError:
+        return
+    assert epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(

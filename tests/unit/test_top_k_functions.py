@@ -57,6 +57,11 @@ def test_more_than_there_are_is_refused(method):
         top(READS, 6, method)
 
 
+@every_method
+def test_all_of_them_is_a_ranking(method):
+    assert sorted(top(READS, 5, method).value) == sorted(READS)
+
+
 def test_a_joint_draw_has_no_delta():
     with pytest.raises(ParameterError, match="'delta' parameter of top_k must be 0"):
         top(READS, 2, "joint", delta=1e-6)
@@ -171,6 +176,16 @@ class TestUnknownDomain:
     @pytest.mark.parametrize("counts", [{}, [], {"only": 0}, {"one": 1}], ids=str)
     def test_nothing_that_stands_out_is_a_normal_answer(self, counts):
         assert discreet.top_k_unknown_domain(counts, 3, epsilon=1, delta=1e-6, limit=10).value == []
+
+    def test_more_places_than_one_block(self):
+        counts = {f"item {number}": 10_000 - number for number in range(1500)} | {
+            f"rare {number}": 1 for number in range(3000)
+        }
+        found = discreet.top_k_unknown_domain(
+            counts, 20, epsilon=10, delta=1e-6, limit=2000, bits=SeededBits(1)
+        ).value
+        assert len(found) == 20
+        assert all(item.startswith("item") for item in found)
 
     @pytest.mark.parametrize(
         "counts", [{"a": -7771}, {"a": 7771.5}, {"a": math.nan}, np.array([7771.0])], ids=str

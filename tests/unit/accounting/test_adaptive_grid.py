@@ -3,7 +3,7 @@ directions of the curve.
 """
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from reference.composition import adaptive_delta, kov_delta, non_adaptive_delta
 
 from discreet.accounting import adaptive_grid
 from discreet.accounting.adaptive_grid import Curve, curve_for
-from discreet.privacy.loss import BoundedRange, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
 
 EVERYWHERE = 1e9  # a reach beyond the sum of the epsilons
 SEARCHED = 1e-9  # what a nested search misses
@@ -28,6 +28,18 @@ HOMOGENEOUS = [
     (Fraction(1, 2), 5, 1, 0.015965999811, 0.015966180066),
     (Fraction(1, 10), 10, Fraction(1, 2), 4.4267914702e-5, 4.4269176153e-5),
     (Fraction(1, 10), 20, 1, 2.1899170849e-7, 2.1900415587e-7),
+]
+
+
+# (ranges in this order, epsilon, delta)
+ORDERED = [
+    ((0.5, 1), 0.4, 0.124462959223),
+    ((1, 0.5), 0.4, 0.116287200146),
+    ((0.5, 0.5, 1), 0.6, 0.0915294141),
+    ((0.5, 1, 0.5), 0.6, 0.0861182390),
+    ((1, 0.5, 0.5), 0.6, 0.0827489826),
+    ((0.3, 2), 0.5, 0.325036858566),
+    ((2, 0.3), 0.5, 0.321971105411),
 ]
 
 
@@ -68,6 +80,11 @@ def test_a_stage_is_the_same_however_many_tops_are_tried_at_once(cells, monkeypa
     for tops in (1, 2, 5):
         monkeypatch.setattr(adaptive_grid, "_AT_ONCE", 50 * tops)
         assert stages() == at_once
+
+
+@pytest.mark.parametrize(("widths", "epsilon", "expected"), ORDERED)
+def test_published_values_of_each_order(widths, epsilon, expected):
+    assert adaptive_delta(widths, epsilon) == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +138,14 @@ def test_two_different_ranges_whatever_the_grid_rounds(width, other, place):
     assert found.low <= max(orders) * 1.06
 
 
+@pytest.mark.parametrize("effort", [2e4, 2e5, 4e7])
+def test_a_coarse_grid_is_looser_and_still_safe(effort):
+    found = made({BoundedRange(Fraction(1, 2)): 3}, effort=effort).delta(Fraction(1, 5))
+    truth = adaptive_delta((0.5,) * 3, 0.2)
+    assert found.low <= truth * (1 + SEARCHED)
+    assert found.high >= truth * (1 - SEARCHED)
+
+
 @pytest.mark.parametrize(
     ("each", "copies", "epsilon"),
     [
@@ -148,6 +173,27 @@ def test_pure_queries_off_the_grid_are_rounded_outwards():
     assert found.high > found.low
 
 
+@pytest.mark.parametrize("small", [Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 1000)])
+@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+def test_a_query_smaller_than_a_step_of_the_grid(kind, small):
+    found = made({BoundedRange(1): 1, kind(small): 1}).delta(Fraction(1, 2))
+    alone = adaptive_delta((1.0,), 0.5)
+    assert alone * (1 - SEARCHED) <= found.high <= alone * 1.03
+    assert found.low <= adaptive_delta((1.0, 2 * float(small)), 0.5)
+
+
+@pytest.mark.parametrize(
+    "counts", [{BoundedRange(1): 3}, {BoundedRange(0.3): 2, PureDP(0.7): 1}], ids=repr
+)
+def test_bounds_fall_with_epsilon_and_never_cross(counts):
+    curve = made(counts)
+    assert (curve.lower <= curve.upper).all()
+    assert (np.diff(curve.upper) <= 1e-13).all()
+    deltas = [curve.delta(Fraction(place, 97)) for place in range(180)]
+    assert all(left.high >= right.high * (1 - 1e-12) for left, right in pairwise(deltas))
+    assert all(found.low <= found.high for found in deltas)
+
+
 def test_between_grid_points_the_chord_is_above_the_truth():
     curve = made({BoundedRange(1): 2}, effort=4e3)  # few points, so that chords are long
     assert curve.step >= Fraction(1, 32)
@@ -160,6 +206,32 @@ def test_between_grid_points_the_chord_is_above_the_truth():
             assert found.high >= truth * (1 - SEARCHED)
 
 
+@pytest.mark.parametrize(
+    "counts", [{BoundedRange(1): 3}, {BoundedRange(0.1): 20}, {PureDP(0.5): 5}], ids=repr
+)
+def test_epsilon_and_delta_are_inverse_to_the_safe_side(counts):
+    curve = made(counts)
+    inverted = 0
+    for delta in (0.3, 0.1, 1e-2, 1e-4, 1e-6, Fraction(1, 10**9), Fraction(1, 3)):
+        epsilon = curve.epsilon(Fraction(delta))
+        assert epsilon is not None
+        assert curve.delta(epsilon).high <= delta
+        if epsilon:
+            inverted += 1
+            assert curve.delta(epsilon * (1 - Fraction(1, 10**6))).high > delta
+    assert inverted >= 4  # for the others 0 is small enough
+
+
+@pytest.mark.parametrize("epsilon", [0, Fraction(1, 2), 1])
+def test_a_short_reach_is_looser_and_still_safe(epsilon):
+    # the adversary moves beyond the reach and back, so what is there matters for what is within
+    curve = curve_for({BoundedRange(1): 10}, 1.0)
+    assert curve is not None
+    found = curve.delta(Fraction(epsilon))
+    assert found.low <= found.high
+    assert found.high >= float(non_adaptive_delta(1, 10, epsilon))
+
+
 def test_off_the_curve_there_is_no_epsilon():
     curve = curve_for({BoundedRange(1): 10}, 1.0)
     assert curve is not None
@@ -167,6 +239,11 @@ def test_off_the_curve_there_is_no_epsilon():
     beyond = curve.delta(Fraction(5))
     assert beyond.low == 0
     assert beyond.high >= float(non_adaptive_delta(1, 10, 5))
+
+
+@pytest.mark.parametrize("loss", [ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
+def test_other_kinds_of_loss_have_no_curve(loss):
+    assert curve_for({BoundedRange(1): 1, loss: 1}, EVERYWHERE) is None
 
 
 def test_what_would_take_too_long_has_no_curve():

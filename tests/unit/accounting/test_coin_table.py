@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,8 @@ from reference import coins as reference
 from reference.composition import gaussian_delta
 from tiers import examples, loop_over, more
 
-from discreet.accounting import coin_table
+from discreet.accounting import adversary_value, coin_table
+from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.adversary_value import CoinGame, Resolution, Window, Workspace, make_moves
 from discreet.accounting.budget_rules import Spending
 from discreet.accounting.coin_prices import (
@@ -31,7 +32,7 @@ from discreet.accounting.coin_prices import (
 from discreet.accounting.coin_table import RULES, coin_terms
 from discreet.accounting.noise_move import make_noise_move
 from discreet.accounting.privacy_filter import BudgetRule
-from discreet.errors import ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP
 
@@ -143,6 +144,17 @@ def test_what_is_above_the_menu_or_no_bounded_range_has_no_price():
     assert HUNDREDTH.price(ApproxDP(Fraction(1, 10), MILLIONTH)) is None
 
 
+@examples(30, 100)
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(2, 5)))
+def test_a_price_is_never_below_the_square_and_never_far_above(extent):
+    price = HUNDREDTH.price(BoundedRange(extent))
+    exact = (extent / HUNDREDTH.unit) ** 2
+    assert price >= exact
+    assert paid_range(price) * HUNDREDTH.unit >= extent
+    if exact >= 9:
+        assert price <= exact * Fraction(5, 4)
+
+
 def test_what_is_paid_for_is_the_root_of_the_price_from_below():
     for price in MENU:
         assert paid_range(price) ** 2 <= price < (paid_range(price) + Fraction(1, 24)) ** 2
@@ -173,6 +185,18 @@ def bounds(unit, parts, menu, most, noise=0, **resolution):
     return list(game.play())
 
 
+@loop_over("parts", [0, 1, 2, 3, 4])
+@loop_over("unit", [Fraction(1, 10), Fraction(1, 2)])
+def test_one_question_is_the_worst_pair_of_its_range(unit, parts):
+    # sup over x of p (1 - s / x)+, p = (E - x) / (E - 1): at x = sqrt(s E) for s in [1, E]
+    s, whole = math.exp(unit * parts), math.exp(3 * unit)
+    x = math.sqrt(s * whole)
+    exact = (whole - x) * (1 - s / x) / (whole - 1) if parts < 3 else 0.0
+    found = bounds(unit, parts, (9,), 9)
+    assert max(found[:-1]) <= 1e-290 * (parts > 0) + 1e-16
+    assert exact <= found[-1] <= exact * 1.01 + 1e-280
+
+
 MENUS = [more((1,)), (1, 2, 4), (1, 3, 4, 9), more((2, 3))]
 
 
@@ -186,6 +210,16 @@ def test_bounds_are_above_the_fine_reference_and_close_to_it(menu, parts):
     for near, bound in zip(values[1:], found, strict=True):
         # the reference itself is wrong by less than this
         assert near - 1e-5 <= bound <= near * 1.01 + 2e-4
+
+
+@pytest.mark.parametrize("count", [5, 22])
+def test_equal_questions_agree_with_the_adaptive_grid(count):
+    """With one price the game is what accounting/adaptive_grid.py brackets in another way."""
+    curve = curve_for({BoundedRange(Fraction(1, 10)): count}, 1.5)
+    for parts in (0, 1, 3, 10):
+        bracket = curve.delta(Fraction(parts, 10))
+        found = bounds(Fraction(1, 10), parts, (1,), count)[-1]
+        assert bracket.low <= found <= bracket.high * 1.05 + 1e-280
 
 
 @pytest.mark.parametrize("seed", [0, 1, *map(more, range(2, 8))])
@@ -227,10 +261,22 @@ def test_no_tree_of_exact_questions_beats_the_bound(threshold, limit):
     assert float(best) <= bounds(unit, threshold, (4, 9), limit)[-1] + 1e-11
 
 
+def test_coarser_looks_are_never_below_finer_ones():
+    fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, refinement=2, cells=96, spacing=96)
+    for coarse in ({"cells": 8}, {"spacing": 2}, {"late": 1}, {"cells": 2, "spacing": 3}):
+        rough = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, **coarse)
+        assert all(low <= high * (1 + 1e-9) for low, high in zip(fine, rough, strict=True))
+
+
 def test_a_narrow_window_is_never_below_a_wide_one():
     fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9), 60)
     narrow = CoinGame(Fraction(1, 10), 8, (1, 2, 4, 9), 60, window=Window(1, 0.2, 1.5))
     assert all(low <= high * (1 + 1e-9) for low, high in zip(fine, narrow.play(), strict=True))
+
+
+def test_bounds_never_fall_with_more_coins():
+    found = bounds(Fraction(1, 10), 5, (2, 3, 7), 50)
+    assert all(before <= after for before, after in pairwise(found))
 
 
 def test_the_largest_number_of_coins_is_the_last_within_delta():
@@ -287,6 +333,18 @@ def test_a_move_of_noise_is_above_the_average_over_it(mu, step, reaches):
                 assert found[place] <= true + 0.02 * float(step / mu)
 
 
+@loop_over("parts", [0, 2, 5])
+def test_noise_alone_is_one_gaussian_pair(parts):
+    """r coins of noise are one pair whose squared distance is r times that of a coin: no
+    strategy gains more by looking in between, and the bound is close to it.
+    """
+    unit = Fraction(3, 10)
+    found = bounds(unit, parts, (), 9, noise=NOISE)
+    for left, bound in enumerate(found, start=1):
+        true = gaussian_delta(NOISE * unit / 2 * math.sqrt(left), float(unit * parts))
+        assert true <= bound <= true * 1.02 + 1e-9
+
+
 @pytest.mark.parametrize("menu", MENUS, ids=str)
 @pytest.mark.parametrize("parts", [0, more(2)])
 def test_bounds_with_noise_are_above_the_fine_reference_and_close_to_it(menu, parts):
@@ -305,6 +363,10 @@ def test_weights_of_noise_are_rounded_up():
         whole = sum(map(Fraction, move.weights.tolist())) + Fraction(move.lost)
         assert 1 < whole < 1 + Fraction(1, 10**9)
         assert move.weights.size * 2**-53 < 2.0**-41
+
+
+def test_the_safe_factor_covers_the_roundings():
+    assert Fraction(adversary_value._SAFE) >= 1 + Fraction(32, 2**53)
 
 
 def test_weights_are_rounded_up():
@@ -333,6 +395,20 @@ def test_the_figures_that_are_promised():
     assert all_of_it.questions(BoundedRange(Fraction(1, 100))) >= 2150
 
 
+@pytest.mark.parametrize("share", [Fraction(1), more(Fraction(9, 10))])
+def test_mixed_sequences_reach_most_of_the_capacity(share):
+    terms = coin_terms(WHOLE, MILLIONTH * share)
+    mix = [Fraction(text) for text in ("0.1", "0.02", "0.3", "0.05", "0.033", "0.01", "0.07")]
+    for start in range(len(mix)):
+        left, squares = terms.coins, Fraction(0)
+        order = mix[start:] + mix[:start]
+        for epsilon in order * 400:
+            price = terms.price(BoundedRange(epsilon))
+            if price <= left:
+                left, squares = left - price, squares + epsilon**2
+        assert squares >= Fraction("0.2175") * 9 / 10
+
+
 @loop_over("epsilon", ["0.1", "1", "3", "10"])
 @loop_over("delta", ["1/100000", "1/1000000000"])
 def test_shipped_numbers_lie_between_what_is_certain_and_what_is_possible(epsilon, delta):
@@ -340,6 +416,10 @@ def test_shipped_numbers_lie_between_what_is_certain_and_what_is_possible(epsilo
     terms = coin_terms(*budget)
     assert coins_at_least(*budget) < terms.coins < coins_at_most(*budget)
     assert terms.unit == coin_tariff(*budget).unit == budget[0] / 100
+
+
+def test_at_most_is_the_optimum_of_equal_questions_that_are_fixed_beforehand():
+    assert coins_at_most(WHOLE, MILLIONTH) == 2241
 
 
 @pytest.mark.parametrize(
@@ -390,6 +470,17 @@ def test_a_game_that_is_played_to_the_end_gives_the_known_number(parts):
     assert coin_table.play(WHOLE, [MILLIONTH], parts) == ({10: 22, 20: 86}[parts],)
 
 
+@pytest.mark.sizes
+def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
+    """A game with few coins, played for real."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    coin_table._coins.cache_clear()
+    budget = WHOLE, Fraction(1, 10**60)
+    assert coins_at_least(*budget) <= coin_terms(*budget).coins <= coins_at_most(*budget)
+    assert coin_table.kept(*budget, 100) is not None
+    coin_table._coins.cache_clear()
+
+
 # --- either sum may fit ---------------------------------------------------------------------------
 
 
@@ -405,9 +496,20 @@ def test_spending_adds_up():
     assert large * 2 == Spending(Fraction(1), None, 2 * MILLIONTH)
 
 
+def test_coins_do_not_pay_for_what_is_only_concentrated():
+    with pytest.raises(ParameterTypeError, match="PureDP, BoundedRange or GaussianDP for a budget"):
+        RULE.spending(Cost(ZCDP(Fraction(1, 100))))
+
+
 def test_a_loss_with_a_delta_is_pure_but_for_a_bad_event():
     loss = ApproxDP(Fraction(1, 20), MILLIONTH)
     assert RULE.spending(Cost(loss)) == Spending(Fraction(1, 20), Fraction(100), MILLIONTH)
+
+
+def test_nothing_is_given_back():
+    for name in ("epsilon", "squares", "delta"):
+        with pytest.raises(ParameterError, match=f"The '{name}' parameter of Spending must be at"):
+            Spending(**{name: -1})
 
 
 def test_either_sum_may_fit_and_bad_events_have_their_own_limit():

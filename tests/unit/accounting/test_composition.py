@@ -2,16 +2,18 @@
 input by name.
 """
 
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, compose
-from discreet.accounting import adaptive_grid, analyses
+from discreet.accounting import LogisticDP, adaptive_grid, analyses
 from discreet.exact.rationals import readable
 
 TENTH = BoundedRange(Fraction(1, 10))
@@ -129,6 +131,44 @@ def test_every_number_is_a_decimal_that_prints_as_it_is(question):
     assert eval(repr(total.loss)) == total.loss == ApproxDP(total.epsilon, total.delta)
 
 
+@loop_over("delta", [0, 0.0, Fraction(0), Decimal(0), np.float32(0)], ids=repr)
+@loop_over("adaptive", [True, False])
+def test_without_delta_epsilons_add_up(delta, adaptive):
+    total = compose([PureDP(0.1), TENTH, TENTH, PureDP(0.5)], delta=delta, adaptive=adaptive)
+    assert (total.epsilon, total.delta, total.method) == (Fraction(4, 5), 0, "basic")
+
+
+@loop_over("loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr)
+@loop_over("copies", [500, 2000, 10**5])
+@loop_over("adaptive", [True, False])
+def test_pure_dp_of_very_many_queries_is_the_sum(loss, copies, adaptive):
+    # The chance that pays for the last part of the sum is about 2^-copies, too small for a
+    # float: it must not pass for 0.
+    total = compose({loss: copies}, delta=0, adaptive=adaptive)
+    assert total.epsilon == Fraction(copies, 100)
+
+
+@pytest.mark.parametrize("losses", [[ZCDP(0.1)], [PureDP(1), ZCDP(0.1)], {ZCDP(1): 5}], ids=repr)
+def test_concentrated_losses_need_a_delta(losses):
+    with pytest.raises(
+        discreet.ParameterError,
+        match="The 'delta' parameter of compose must be greater than 0 for losses that",
+    ):
+        compose(losses, delta=0)
+
+
+@pytest.mark.parametrize("empty", [[], {}, ()], ids=repr)
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_nothing_costs_nothing(empty, adaptive):
+    by_delta, by_epsilon = (
+        compose(empty, delta=1e-6, adaptive=adaptive),
+        compose(empty, epsilon=1, adaptive=adaptive),
+    )
+    assert (by_delta.epsilon, by_delta.delta, by_delta.queries) == (0, Fraction(1, 10**6), 0)
+    assert (by_epsilon.epsilon, by_epsilon.delta, by_epsilon.queries) == (1, 0, 0)
+    assert compose(empty, delta=0).epsilon == 0
+
+
 @loop_over("epsilon", [Fraction(1, 2), 1, 5, 100, 1000, 10**6])
 @loop_over("loss", [TENTH, PureDP(Fraction(1, 10))], ids=repr)
 def test_from_the_sum_on_delta_is_zero(loss, epsilon):
@@ -185,6 +225,13 @@ def test_the_lower_end_of_epsilon_is_not_above_the_optimum(losses, left):
     # at an epsilon below the optimum more than delta is reached
     assert not total.lower or reached_by_telling(losses, total.lower) >= reference.real(delta)
     assert total.lower <= total.epsilon
+
+
+def test_the_lower_end_of_three_losses_with_a_large_delta():
+    """The optimum is 1.370; adding the deltas up made it 2.281."""
+    total = compose([ApproxDP(1, 0.1)] * 3, delta=0.5)
+    assert 1.36 < total.lower <= 1.3704
+    assert reached_by_telling([(1, Fraction(1, 10))] * 3, Fraction("1.370")) >= 0.5
 
 
 # The first three were found by search; before, the larger set had the smaller delta.
@@ -282,6 +329,29 @@ def test_extreme_losses_have_a_total(losses, adaptive):
     assert compose(losses, epsilon=most * 2, adaptive=adaptive).delta == 0
 
 
+@pytest.mark.parametrize("rho", [1e-300, 1e-9, 1e3, 1e300, 10**400])
+def test_extreme_concentrated_losses_have_a_total(rho):
+    assert compose({ZCDP(rho): 2}, delta=1e-6).epsilon >= 0
+    assert 0 < compose({ZCDP(rho): 2}, epsilon=1).delta <= 1
+
+
+@pytest.mark.parametrize(
+    "delta", [1e-300, 1e-320, Fraction(1, 10**400)], ids=["normal", "subnormal", "no float"]
+)
+@pytest.mark.parametrize(
+    "losses", [{TENTH: 3}, more({TENTH: 40}), more({PureDP(0.5): 2, TENTH: 1})], ids=repr
+)
+def test_extreme_deltas_have_an_epsilon(losses, delta):
+    most = sum(loss.epsilon * times for loss, times in losses.items())
+    total = compose(losses, delta=delta, adaptive=False)
+    assert 0 < total.epsilon <= most
+    for loss, times in losses.items():
+        if len(losses) == 1 and total.epsilon < most:
+            assert reference.non_adaptive_delta(
+                loss.epsilon, times, total.epsilon
+            ) <= reference.real(total.delta)
+
+
 @loop_over("epsilon", [Fraction(1, 2), 2])
 def test_gaussian_noise_adds_up_by_its_squares(epsilon):
     """Four of one distance are one of twice the distance, in closed form."""
@@ -294,3 +364,11 @@ def test_gaussian_noise_adds_up_by_its_squares(epsilon):
         [GaussianDP(Fraction(1, 5))] * 3 + [GaussianDP(Fraction(2, 5))], delta=total.delta
     )
     assert float(back.epsilon) == pytest.approx(float(epsilon), rel=1e-9)
+
+
+def test_gaussian_noise_composes_with_every_other_loss():
+    noise = GaussianDP(Fraction(1, 5))
+    for other in (PureDP(0.1), BoundedRange(0.1), LogisticDP(0.1), ZCDP(0.01), ApproxDP(0.1, 1e-8)):
+        total = compose({noise: 2, other: 3}, delta=1e-6)
+        assert total.epsilon > compose({noise: 2}, delta=1e-6).epsilon
+        assert (total.alternatives["gaussian-noise"] is None) == isinstance(other, ZCDP)

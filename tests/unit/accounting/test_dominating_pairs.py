@@ -16,7 +16,7 @@ from tiers import more
 from discreet import ApproxDP, BoundedRange, GaussianDP, PureDP, compose
 from discreet.accounting import LogisticDP, dominating_pairs, queries_by_analysis
 from discreet.accounting.adaptive_grid import curve_for
-from discreet.accounting.analyses import Losses, pairs_delta, pairs_epsilon
+from discreet.accounting.analyses import NON_ADAPTIVE_ONLY, Losses, pairs_delta, pairs_epsilon
 from discreet.accounting.dominating_pairs import BLOCK, distribution_for
 
 PAIRS = "dominating-pairs"
@@ -44,6 +44,21 @@ def small_blocks(monkeypatch):
     dominating_pairs._stages.cache_clear()
     yield
     dominating_pairs._stages.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "queries"), [more(Fraction(1, 100), 2240), more(Fraction(1, 200), 8960)], ids=str
+)
+def test_thousands_of_adaptive_queries_are_near_the_non_adaptive_optimum(epsilon, queries):
+    total = compose({BoundedRange(epsilon): queries}, delta=MILLIONTH)
+    (never_better,) = (total.alternatives[name] for name in NON_ADAPTIVE_ONLY)
+    assert total.method == PAIRS
+    assert (
+        never_better
+        <= total.epsilon
+        <= min(Fraction(1005, 1000), never_better * Fraction(1004, 1000))
+    )
+    assert total.epsilon < total.alternatives["rdp"] * Fraction(94, 100)
 
 
 @pytest.mark.parametrize("queries", [3, 4, 7])
@@ -114,6 +129,36 @@ def test_ranges_in_no_block_are_logistic_pairs_and_all_of_them_count():
 
 
 @pytest.mark.parametrize(
+    ("queries", "epsilon", "expected"),
+    [
+        more(100, TENTH, 2.6119),
+        (20, TENTH, 1.0460),
+        more(1000, Fraction(1, 100), 0.7557),
+        more(20, Fraction(1, 2), 6.06376),
+    ],
+    ids=str,
+)
+def test_many_winners_with_gaps(queries, epsilon, expected):
+    total = compose({LogisticDP(epsilon): queries}, delta=MILLIONTH)
+    assert total.method == PAIRS
+    assert float(total.epsilon) == pytest.approx(expected, abs=1e-4)
+    # twice the range is what follows from pure DP
+    halves = {loss: queries for loss in LogisticDP(epsilon).to_bounded_ranges(0)}
+    assert total.epsilon < compose(halves, delta=MILLIONTH).epsilon
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
+def test_logistic_dp_costs_no_more_than_the_ranges_it_is_made_of(epsilon):
+    """The first is a post-processing of the second, so an exact account of the second is above."""
+    for halvings in (0, 1, 2):
+        parts: dict[BoundedRange, int] = {}
+        for loss in LogisticDP(epsilon).to_bounded_ranges(halvings):
+            parts[loss] = parts.get(loss, 0) + 2
+        whole = compose({LogisticDP(epsilon): 2}, delta=MILLIONTH).alternatives[PAIRS]
+        assert whole <= compose(parts, delta=MILLIONTH).epsilon * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize(
     "counts",
     [
         {PureDP(TENTH): 50},
@@ -142,6 +187,14 @@ def test_a_fine_grid_of_all_losses_needs_no_pairs(counts):
     assert pairs_epsilon(losses(counts), MILLIONTH) is None
     assert pairs_delta(losses(counts), Fraction(1, 2)) is None
     assert compose(counts, delta=MILLIONTH).method == "bounded-range-adaptive"
+
+
+def test_a_delta_of_nothing_or_next_to_it_has_no_convolution():
+    two = losses({LogisticDP(1): 2})
+    assert pairs_epsilon(two, Fraction(0)) is None
+    assert pairs_epsilon(two, Fraction(1, 10**301)) is None
+    assert pairs_delta(two, Fraction(2)) is None
+    assert 0 < pairs_epsilon(two, Fraction(1, 10**250)) <= 2
 
 
 @pytest.mark.parametrize("at", [Fraction(1, 10), Fraction(1), Fraction(17, 10)], ids=str)

@@ -1,5 +1,6 @@
 """The central limit: the published numbers, and proof that it must never enter a guarantee."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -71,3 +72,9 @@ def test_approximate_dp_is_refused():
         match="The 'losses' parameter of GaussianApproximation must be PureDP",
     ):
         GaussianApproximation.of({ApproxDP(1, 1e-6): 1})
+
+
+def test_sixteen_times_as_many_queries_have_the_same_limit():
+    textbook = GaussianApproximation.of({PureDP(0.2): 10})
+    by_range = GaussianApproximation.of({BoundedRange(0.1): 160})
+    assert math.isclose(textbook.mu, by_range.mu, rel_tol=1e-15)

@@ -11,6 +11,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
+from flint import arb
 from scipy.stats import norm
 from tiers import loop_over, more
 
@@ -27,6 +28,8 @@ from discreet import (
 from discreet.accounting import LogisticDP, adaptive_grid
 from discreet.accounting.analyses import ANALYSES, Losses
 from discreet.accounting.interop import from_dp_event, to_dp_event, to_privacy_loss_distribution
+from discreet.accounting.renyi import renyi_divergence
+from discreet.errors import ParameterTypeError
 
 DELTA = 1e-6
 EPSILONS = [Fraction(1, 250), Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(4)]
@@ -203,6 +206,30 @@ class TestToEvents:
         )
         assert judge(part) > 3 * judge(part.event)
 
+    def test_why_randomised_response_is_not_used(self):
+        """The PLD accountant of dp_accounting up to 0.6 looks at the count everywhere but there."""
+        event = dp_event.RandomizedResponseDpEvent(
+            noise_parameter=2 / (1 + math.exp(0.5)), num_buckets=2
+        )
+        uses = (
+            PLDAccountant(REPLACE_ONE)
+            .compose(dp_event.SelfComposedDpEvent(event, 100))
+            .get_epsilon(DELTA)
+        )
+        truth = (
+            PLDAccountant(REPLACE_ONE)
+            .compose(dp_event.ComposedDpEvent([event] * 100))
+            .get_epsilon(DELTA)
+        )
+        ours = float(
+            compose(from_dp_event(dp_event.SelfComposedDpEvent(event, 100)), delta=DELTA).epsilon
+        )
+        assert truth == pytest.approx(ours, rel=1e-3)
+        if uses > 1:
+            pytest.skip("this version of dp_accounting counts randomised responses")
+        assert uses == pytest.approx(0.5, rel=1e-2)
+        assert truth > 33
+
     @pytest.mark.parametrize("queries", [more(1), 10, more(300)])
     @pytest.mark.parametrize("loss", [BoundedRange(0.1), BoundedRange(1), PureDP(0.1), PureDP(1)])
     def test_no_accountant_is_below_the_optimum(self, loss, queries):
@@ -311,12 +338,28 @@ class TestFromEvents:
                 )
             )
 
+    def test_a_subclass_may_mean_something_else(self):
+        class Wider(dp_event.GaussianDpEvent):
+            pass
+
+        with pytest.raises(ParameterError, match=r"'event' .* Got .*Wider"):
+            from_dp_event(Wider(1.0))
+
+    def test_something_else_is_refused_by_type(self):
+        with pytest.raises(ParameterTypeError, match=r"'event' .* Got 3"):
+            from_dp_event(3)
+
     @loop_over(
         ("event", "message"),
         [
             (
                 dp_event.GaussianDpEvent(0),
                 "'noise_multiplier' parameter of GaussianDpEvent must be greater than 0. Got 0",
+            ),
+            (dp_event.GaussianDpEvent(math.inf), "'noise_multiplier' .* a finite number. Got inf"),
+            (
+                dp_event.LaplaceDpEvent(-1.0),
+                "'noise_multiplier' parameter of LaplaceDpEvent .* Got -1.0",
             ),
             (dp_event.LaplaceDpEvent("1"), "'noise_multiplier' .* a number .* Got '1'"),
             (
@@ -327,8 +370,14 @@ class TestFromEvents:
                 dp_event.RandomizedResponseDpEvent(0.0, 2),
                 "'noise_parameter' .* greater than 0. Got 0.0",
             ),
+            (dp_event.RandomizedResponseDpEvent(1.5, 2), "'noise_parameter' .* at most 1. Got 1.5"),
             (dp_event.RandomizedResponseDpEvent(0.5, 0), "'num_buckets' .* at least 1. Got 0"),
+            (dp_event.ZCDpEvent(1.0, -0.5), "'xi' .* at least 0. Got -0.5"),
             (dp_event.ZCDpEvent(-1.0), "'rho' parameter of ZCDpEvent must be at least 0. Got -1.0"),
+            (
+                dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 2.5),
+                "'count' .* a whole number. Got 2.5",
+            ),
             (
                 dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), -1),
                 "'count' parameter of SelfComposedDpEvent .* Got -1",
@@ -378,6 +427,45 @@ class TestRoundTrips:
             compose(back, delta=DELTA).epsilon
             >= compose(losses, delta=DELTA, adaptive=False).epsilon
         )
+
+    def test_concentrated_losses_come_back_no_smaller(self):
+        for rho in (Fraction(1, 3), Fraction(1, 10), Fraction(7, 10**9), Fraction(10**9 + 1, 7)):
+            ((back, times),) = from_dp_event(to_dp_event({ZCDP(rho): 9})).items()
+            assert times == 9
+            assert rho <= back.rho <= rho * (1 + Fraction(1, 10**15))
+
+
+class TestAgreement:
+    """Our Renyi divergences beside those of dp_accounting, where both are exact."""
+
+    orders = (1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
+
+    def theirs(self, event):
+        return RdpAccountant(self.orders, REPLACE_ONE).compose(event).rdp
+
+    def ours(self, losses):
+        return [
+            sum(times * float(renyi_divergence(loss, arb(order))) for loss, times in losses.items())
+            for order in self.orders
+        ]
+
+    @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+    def test_randomised_response(self, epsilon):
+        event = dp_event.RandomizedResponseDpEvent(2 / (1 + math.exp(epsilon)), 2)
+        assert self.theirs(event) == pytest.approx(self.ours({PureDP(epsilon): 1}), rel=1e-9)
+
+    def test_gaussian_noise_and_concentrated_dp(self):
+        event = dp_event.ComposedDpEvent(
+            [
+                dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.5), 3),
+                dp_event.ZCDpEvent(0.1),
+            ]
+        )
+        assert self.theirs(event) == pytest.approx(self.ours(from_dp_event(event)), rel=1e-12)
+
+    def test_laplace_noise_is_at_most_its_pure_dp(self):
+        event = dp_event.LaplaceDpEvent(1.0)
+        assert all(self.theirs(event) <= np.array(self.ours(from_dp_event(event))))
 
 
 def test_without_the_library_the_message_says_what_to_install(monkeypatch):

@@ -11,8 +11,8 @@ from flint import arb
 from reference import logistic as reference
 from tiers import loop_over, more
 
-from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
-from discreet.accounting import Cost, LogisticDP, private_candidate_loss
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose, queries_allowed
+from discreet.accounting import Cost, GaussianApproximation, LogisticDP, private_candidate_loss
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import renyi_divergence
 from discreet.accounting.two_point import delta_non_adaptive
@@ -64,6 +64,20 @@ def test_prices_in_every_budget():
     assert loss.to_zcdp().rho * 3 < PureDP(0.1).to_zcdp().rho * Fraction(1002, 1000)
 
 
+def test_questions_that_fit():
+    assert queries_allowed(each=LogisticDP(0.1), budget=PureDP(1)) == 10
+    assert queries_allowed(each=LogisticDP(0.1), budget=ZCDP(0.1)) == 60
+    each, budget = LogisticDP(0.05), ApproxDP(1, 1e-6)
+    most = queries_allowed(each=each, budget=budget)
+    assert queries_allowed(each=PureDP(0.05), budget=budget) < most
+    assert most <= queries_allowed(each=BoundedRange(0.05), budget=budget)
+    assert compose({each: most}, epsilon=1).delta <= budget.delta
+
+
+def test_the_central_limit_has_a_third_of_the_variance():
+    assert GaussianApproximation.of({LogisticDP(0.1): 300}).mu == pytest.approx(1)
+
+
 @pytest.mark.parametrize("stopping", ["geometric", "logarithmic", "poisson"])
 def test_the_best_of_many_runs_is_bounded_range_with_public_choices(stopping):
     words = {"stopping": stopping, "mean": 20}
@@ -102,3 +116,21 @@ def best_of_geometric(cells, best, stop):
         return stop * mass / (1 - (1 - stop) * mass)
 
     return at_most(sum(cells[: best + 1])) - at_most(sum(cells[:best]))
+
+
+def test_a_ledger_charges_and_keeps_it(tmp_path):
+    from discreet import Ledger
+    from discreet.accounting import Cost
+    from discreet.mechanisms import ExponentialMechanism
+
+    release = ExponentialMechanism(epsilon=0.1, sensitivity=1).release([3, 2], with_gap=True)
+    with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("votes", budget=ApproxDP(1, 1e-6), counting="rho")
+        before = ledger.remaining("votes")
+        cost = Cost(release.loss, {release.loss: 1})
+        with ledger.reserve("votes", cost, request={}) as payment:
+            payment.settle(release)
+        spent = (before - ledger.remaining("votes")).value
+        assert (
+            release.loss.to_zcdp().rho <= spent < release.loss.to_zcdp().rho * Fraction(1001, 1000)
+        )

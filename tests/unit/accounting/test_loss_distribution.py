@@ -178,6 +178,22 @@ def test_dots_that_are_not_convex_are_still_below(seed):
     assert delta_of_masses(found, step * 50) >= real(values[-1])
 
 
+@pytest.mark.parametrize("epsilons", [(0.5, 0.3, 0.7), (1, 0.05, 0.05, 0.4)], ids=str)
+def test_different_responses_against_the_whole_product(epsilons):
+    losses = [PureDP(epsilon) for epsilon in epsilons]
+    found = pair(losses[0], Fraction(1, 400))
+    for loss in losses[1:]:
+        found = found * pair(loss, Fraction(1, 400))
+    releases = [reference.telling_release(loss.epsilon, 0) for loss in losses]
+    releases = [(here[2:], there[2:]) for here, there in releases]
+    together = reference.all_together(releases)
+    for at in (0, 0.2, 0.5, 0.9):
+        truth = reference.hockey_stick_of(*together, at)
+        assert (
+            truth <= delta_of_masses(found, Fraction(str(at))) <= truth * mpmath.mpf("1.001") + UNIT
+        )
+
+
 def test_a_second_query_that_depends_on_the_first_answer():
     """Real adversaries: every choice of the second of two pairs by the outcome of the first."""
     first, second = PureDP(Fraction(1, 2)), [PureDP(Fraction(1, 3)), LogisticDP(Fraction(1, 3))]

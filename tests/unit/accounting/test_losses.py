@@ -60,3 +60,8 @@ def test_approximate_losses_are_split_into_pure_and_delta():
 def test_epsilons_are_there_if_all_losses_have_one():
     assert Losses.read([EACH, PureDP(1)]).epsilons == [(Fraction(1, 10), 1), (Fraction(1), 1)]
     assert Losses.read([EACH, ZCDP(1)]).epsilons is None
+
+
+def test_rho_is_the_sum_of_what_each_implies():
+    read = Losses.read({EACH: 3, PureDP(1): 2, ZCDP(0.25): 4})
+    assert read.rho == 3 * EACH.to_zcdp().rho + 2 * PureDP(1).to_zcdp().rho + 1

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.composition import hockey_stick_of_copies, non_adaptive_delta
+from reference.composition import hockey_stick_of_copies, kov_delta, non_adaptive_delta, one_query
 from tiers import examples, loop_over
 
 from discreet.accounting import two_point
@@ -62,6 +62,13 @@ def test_no_pair_is_worse_and_the_optimum_is_met(width, copies, place, top):
     assert hockey_stick_of_copies(width, top * width, copies, epsilon) <= found.high
 
 
+@loop_over("width", [Fraction(1, 5), 1, 4])
+@loop_over("share", [0, Fraction(1, 3), Fraction(9, 10)])
+def test_one_query_is_the_closed_form(width, share):
+    found = delta_non_adaptive(Fraction(width), 1, share * width)
+    assert found.high == pytest.approx(one_query(float(width), float(share * width)), rel=1e-13)
+
+
 @pytest.mark.parametrize(
     ("width", "copies", "epsilon"),
     [
@@ -81,8 +88,37 @@ def test_branch_and_bound_brackets_the_full_scan(monkeypatch, width, copies, eps
     assert scan.low <= searched.high <= scan.high * (1 + slack(copies))
 
 
+def test_branch_and_bound_brackets_the_full_scan_of_many(monkeypatch):
+    searched = delta_non_adaptive(Fraction(1, 50), 900, Fraction(1))
+    monkeypatch.setattr(two_point, "_FEW", 1000)
+    scan = delta_non_adaptive(Fraction(1, 50), 900, Fraction(1))
+    assert searched.low <= scan.high
+    assert scan.low <= searched.high <= scan.high * (1 + 4e-4)
+
+
 def test_deep_in_the_tail_the_search_ends_and_is_not_zero():
     # The truth is near 1e-400: no float is that small, and 0 would be a promise of pure DP.
     found = delta_non_adaptive(Fraction(1, 10), 1000, Fraction(99))
     assert found.low == 0
     assert 0 < found.high < 1e-280
+
+
+@pytest.mark.parametrize("copies", [3, 513])
+def test_from_the_sum_on_delta_is_exactly_zero(copies):
+    assert delta_non_adaptive(Fraction(1, 10), copies, Fraction(copies, 10)) == (0.0, 0.0)
+    assert quick_delta(Fraction(1, 10), copies, Fraction(copies, 10)) == 0
+    assert (
+        delta_non_adaptive(Fraction(1, 10), copies, Fraction(copies, 10) - Fraction(1, 10**6)).high
+        > 0
+    )
+
+
+@pytest.mark.parametrize(("copies", "epsilon"), [(5, 1), (30, 2)])
+def test_bounded_range_is_between_pure_dp_of_half_and_of_the_whole(copies, epsilon):
+    # pure DP of epsilon / 2 has range epsilon; range epsilon is pure DP of epsilon
+    found = delta_non_adaptive(Fraction(1, 2), copies, Fraction(epsilon)).high
+    assert (
+        kov_delta(Fraction(1, 4), copies, epsilon)
+        <= found
+        <= kov_delta(Fraction(1, 2), copies, epsilon)
+    )

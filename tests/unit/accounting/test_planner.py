@@ -101,6 +101,23 @@ def test_adaptive_epsilons_are_never_above_nested_searches(epsilon, queries, del
     )
 
 
+@loop_over("adaptive", [True, False])
+@loop_over("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("queries", [1, more(2), more(5)])
+@loop_over(
+    "budget",
+    [
+        *(ApproxDP(0.1, 0.5), ApproxDP(1, 0.9), ApproxDP(1, 1e-6), ApproxDP(3, 0.01)),
+        *(ApproxDP(20, 1e-9), ZCDP(0.5), PureDP(Fraction(1, 3))),
+    ],
+    ids=repr,
+)
+def test_what_was_planned_is_allowed(budget, queries, kind, adaptive):
+    """At (0.1, 0.5) a single query was planned with an epsilon of which none was allowed."""
+    each = planned(queries, budget, kind, adaptive).loss
+    assert queries_allowed(each=each, budget=budget, adaptive=adaptive) >= queries
+
+
 class _Fixed:
     """A curve that says the same delta everywhere."""
 
@@ -171,6 +188,15 @@ def test_a_pure_budget_is_rounded_down():
     assert found.epsilon == Fraction("0.333333333333333")
 
 
+@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("queries", [1, 10, 10**6])
+def test_a_concentrated_budget_is_shared_out(kind, queries):
+    found = plan(queries=queries, budget=ZCDP(Fraction(1, 2)), kind=kind)
+    assert found.method == "zcdp"
+    assert found.loss.to_zcdp().rho * queries <= Fraction(1, 2)
+    assert kind(found.epsilon * Fraction(10**9 + 1, 10**9)).to_zcdp().rho * queries > Fraction(1, 2)
+
+
 # Max queries at epsilon 1, delta 1e-6; weights e^(epsilon q) are pure DP of epsilon where
 # scores are monotonic, else 2 epsilon
 COUNTS = [
@@ -207,6 +233,29 @@ def test_published_numbers_of_queries(each, expected):
         assert adaptive is None or adaptive <= found[NON_ADAPTIVE]
     else:
         assert adaptive is None is found[NON_ADAPTIVE]
+
+
+@pytest.mark.parametrize(
+    ("each", "expected"),
+    [
+        (PureDP(0.2), {"kov": 15}),
+        more(BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
+        (PureDP(0.02), {"kov": 1052}),
+    ],
+    ids=repr,
+)
+def test_published_numbers_of_queries_of_a_larger_budget(each, expected):
+    found = counted(each, ApproxDP(3, 1e-6))
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.sizes
+def test_sixteen_times_as_many_queries_in_the_limit():
+    most = queries_allowed(each=BoundedRange(0.01), budget=ApproxDP(3, 1e-6), adaptive=False)
+    assert most == pytest.approx(
+        16782, abs=8
+    )  # the certificate of very many queries leaves 4e-4 of delta
+    assert most <= 16782
 
 
 @loop_over("adaptive", [True, False])
@@ -274,6 +323,20 @@ def test_extreme_budgets_have_a_plan(budget, kind, queries):
         if isinstance(budget, ApproxDP) and kind is BoundedRange and budget.epsilon <= 100:
             true = reference.non_adaptive_delta(found.epsilon, queries, budget.epsilon)
             assert true <= reference.real(budget.delta)
+
+
+@pytest.mark.parametrize(
+    ("each", "budget"),
+    [
+        (BoundedRange(1000), ApproxDP(1, 1e-6)),
+        (BoundedRange(0.1), ApproxDP(1e-9, 1e-6)),
+        (PureDP(10**400), ApproxDP(1, 1e-6)),
+        (ZCDP(1000), ApproxDP(1, 1e-6)),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_what_is_too_large_fits_no_time(each, budget):
+    assert queries_allowed(each=each, budget=budget) == 0
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
 from discreet.errors import ParameterTypeError
 from discreet.privacy.loss import Loss
+from discreet.tables.payment import SessionBudget
 
 # First a query of range 0.5, at epsilon 0.3. Its answer decides what follows: one query of
 # range a, or two of range b.
@@ -130,6 +131,15 @@ def test_losses_cost_their_concentrated_dp(budget, loss, rho):
     assert within.remaining().value == limit - within.spent().value
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "limit"),
+    [(1, 1e-6, 0.024355970360), (3, 1e-9, 0.120582428911), (0.5, 1e-5, 0.008505530591)],
+)
+def test_the_limit_of_an_approximate_budget(epsilon, delta, limit):
+    rule = BudgetRule.of(ApproxDP(epsilon, delta), delta_for_losses=0, counting="rho")
+    assert float(rule.squares_limit) == pytest.approx(limit, rel=1e-8)
+
+
 def test_what_an_approximate_budget_admits_stays_within_it_by_composition():
     budget = ApproxDP(1, 1e-6)
     within, admitted = PrivacyFilter(budget), []
@@ -170,6 +180,14 @@ def test_budget_exceeded_survives_pickling_and_copying():
 
 
 class TestDeltaOfLosses:
+    def test_it_is_taken_from_the_budget_beforehand(self):
+        share = Fraction(4, 10**7)
+        rule = BudgetRule.of(ApproxDP(1, 1e-6), delta_for_losses=share, counting="rho")
+        assert rule.squares_limit == largest_rho(Fraction(1), Fraction(6, 10**7))
+        taken = rule.spending(Cost(ApproxDP(0.01, Fraction(3, 10**7))))
+        assert taken.delta == Fraction(3, 10**7)
+        assert taken.squares == PureDP(0.01).to_zcdp().rho
+
     def test_it_adds_up_and_runs_out(self):
         within = PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=Fraction(4, 10**7))
         within.admit(ApproxDP(0.01, Fraction(3, 10**7)))
@@ -226,6 +244,16 @@ class TestDeltaOfLosses:
         ):
             PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)
 
+    @pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1)], ids=repr)
+    @pytest.mark.parametrize("share", [0.1, -0.1])
+    def test_other_budgets_have_no_delta_to_set_aside(self, budget, share):
+        # else what was admitted would not be pure or concentrated DP
+        with pytest.raises(
+            discreet.ParameterError,
+            match="The 'delta_for_losses' parameter of PrivacyFilter must be",
+        ):
+            PrivacyFilter(budget, delta_for_losses=share)
+
 
 class TestNoRefunds:
     """Whoever asks may choose the losses adaptively, but never give anything back."""
@@ -281,6 +309,14 @@ class TestNoRefunds:
         ):
             duplicate(PrivacyFilter(budget))
 
+    def test_a_session_with_a_budget_of_its_own_cannot_be_copied_deeply(self):
+        with pytest.raises(
+            TypeError,
+            match=r"A PrivacyFilter cannot be copied or pickled: a copy would be a second "
+            r"budget\. Share it, or use a Ledger",
+        ):
+            copy.deepcopy(SessionBudget(PureDP(1), None))
+
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
     def test_a_forked_child_has_no_budget(self):
         within = PrivacyFilter(PureDP(1))
@@ -301,6 +337,15 @@ class TestNoRefunds:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         within.admit(PureDP(1))
+
+
+@loop_over("budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr)
+def test_other_budgets_are_refused(budget):
+    with pytest.raises(
+        discreet.errors.ParameterTypeError,
+        match="The 'budget' parameter of PrivacyFilter must be PureDP, ZCDP or ApproxDP",
+    ):
+        PrivacyFilter(budget)
 
 
 def test_an_approximate_budget_without_delta_is_pure():
@@ -340,6 +385,19 @@ def test_a_pure_budget_refuses_concentrated_losses():
     assert within.spent() == 0
 
 
+@pytest.mark.parametrize(
+    "budget",
+    [ApproxDP(1e-9, 1e-6), ApproxDP(1e-9, 1e-300), ApproxDP(1000, 1e-6), ApproxDP(1, 0.999)],
+    ids=repr,
+)
+def test_extreme_budgets_have_a_limit(budget):
+    within = PrivacyFilter(budget)
+    if within.allows(BoundedRange(1e-12)):
+        within.admit(BoundedRange(1e-12))
+    assert within.rule.fits(within._spent)
+    assert not within.allows(PureDP(10**4))
+
+
 class TestCoins:
     """What people really get, of budgets that count coins."""
 
@@ -355,6 +413,13 @@ class TestCoins:
             within.admit(BoundedRange(each))
         with pytest.raises(BudgetExceededError, match=r"but your budget (has|is)"):
             within.admit(BoundedRange(each))
+
+    def test_never_fewer_than_a_pure_budget(self):
+        for losses in ([PureDP(0.25)] * 4, [PureDP(0.9), PureDP(0.1)], [PureDP(1)]):
+            within, pure = PrivacyFilter(ApproxDP(1, 1e-6)), PrivacyFilter(PureDP(1))
+            for loss in losses:
+                pure.admit(loss)
+                within.admit(loss)
 
     def test_amounts_have_a_unit(self):
         within = PrivacyFilter(ApproxDP(1, 1e-6))
@@ -373,3 +438,10 @@ class TestCoins:
         parts.admit(Cost(PureDP(0.3), {BoundedRange(0.1): 3}))
         assert parts.spent().exact == "300 coins of 0.01"
         assert parts.questions_left(epsilon=0.1) > whole.questions_left(epsilon=0.1)
+
+    @pytest.mark.parametrize(
+        ("budget", "counting"), [(PureDP(1), "rho"), (ZCDP(1), "coins"), (ApproxDP(1, 1e-6), "x")]
+    )
+    def test_what_does_not_count(self, budget, counting):
+        with pytest.raises(discreet.ParameterError, match="'counting' parameter of PrivacyFilter"):
+            PrivacyFilter(budget, counting=counting)

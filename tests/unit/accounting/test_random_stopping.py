@@ -5,7 +5,7 @@ and dp_accounting.
 import math
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise, permutations
+from itertools import islice, pairwise, permutations
 
 import mpmath
 import numpy as np
@@ -229,6 +229,22 @@ def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsil
     assert 0.98 * claimed < largest <= claimed
 
 
+@pytest.mark.sizes
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
+    claimed = real(pure_epsilon(BoundedRange(1), law, True))
+    for tops in ((0.95, 0.05, 0.3), (0.999, 0.5, 0.05)):
+        odds = [mpmath.mpf(share) / 10 for share in (2, 5, 3)]
+        tops = [mpmath.mpf(top) for top in tops]
+        pairs = [
+            pair
+            for here, there in islice(reference.publicly_chosen(width, tops, odds), 0, None, 7)
+            for pair in answer_pairs(stopping, law, here, there)
+        ]
+        assert max(reference.largest_loss(*pair) for pair in pairs) <= claimed
+
+
 @pytest.mark.parametrize(
     ("stopping", "mean", "claimed_once", "reached"),
     [
@@ -266,6 +282,18 @@ def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsi
         assert without < with_choices
 
 
+@pytest.mark.parametrize("order", [more(1.5), 2, more(8)])
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
+    law, width = read_stopping(stopping, mean), mpmath.mpf(1)
+    bound = curve_at(law, BoundedRange(1), order)
+    for tops in ((0.95, 0.05), (0.5, 0.2), (0.7, 0.6)):
+        tops = [mpmath.mpf(top) for top in tops]
+        for here, there in reference.publicly_chosen(width, tops, [mpmath.mpf(1) / 2] * 2):
+            for pair in answer_pairs(stopping, law, here, there):
+                assert reference.renyi(*pair, mpmath.mpf(order)) <= bound
+
+
 @loop_over("stopping", STOPPING_NAMES)
 @loop_over("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
 def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping, each):
@@ -288,6 +316,18 @@ def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bou
     multiple = {"logarithmic": 2, "threshold": 2, "geometric": 3, "poisson": 1 + TEN}[stopping]
     assert epsilon <= found <= multiple * epsilon
     assert private_candidate_loss(kind(epsilon), delta=1e-6, **words).epsilon <= found
+
+
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
+@pytest.mark.parametrize("each", [PureDP(1), ZCDP(0.1)], ids=repr)
+def test_more_runs_cost_more(stopping, each):
+    delta = 1e-6 if isinstance(each, ZCDP) else None
+    costs = [
+        private_candidate_loss(each, stopping=stopping, mean=mean, delta=delta).epsilon
+        for mean in (1.1, 2, 10, 100, 10**6)
+    ]
+    assert costs == sorted(costs)
+    assert len(set(costs)) == 5
 
 
 # --- the number of runs -------------------------------------------------------------------------
@@ -414,6 +454,25 @@ def test_no_neighbours_have_a_larger_divergence_with_a_known_threshold():
                 assert reference.renyi(*pair, order) <= bound
 
 
+def test_the_published_poisson_divergence_needs_one_run_on_average():
+    """It leaves out the answer 'no run': for smaller means it becomes negative, and the truth
+    cannot.
+    """
+    assert reference.published_poisson(0.001, 0.1, 2, FINE) < 0
+    assert curve_at(PoissonLaw(Fraction(1, 10)), ZCDP(0.001), 2) > 0
+
+
+def test_the_poisson_divergence_is_the_same_in_both_ways_of_writing_it():
+    law = PoissonLaw(TEN)
+    for order in (1.5, 3, 9, 30):  # (order - 1) * divergence passes 1 in between
+        delta = reference.delta_at(0.125, order, FINE)
+        one = 0.125 * order * (order - 1)
+        truth = mpmath.log(1 + 10 * mpmath.exp(10 * (order - 1) * delta) * mpmath.expm1(one)) / (
+            order - 1
+        )
+        assert curve_at(law, GAUSSIAN, order) == pytest.approx(float(truth), rel=1e-4)
+
+
 # --- which kind of loss comes out ---------------------------------------------------------------
 
 
@@ -494,6 +553,7 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
         ({"mean": 1}, ParameterError, "greater than 1 for 'geometric' stopping. Got 1"),
         ({"mean": 1, "stopping": "logarithmic"}, ParameterError, "greater than 1"),
         ({"mean": 0.5, "stopping": "threshold"}, ParameterError, "greater than 1"),
+        ({"mean": math.inf}, ParameterError, "a finite number"),
         ({"mean": 0, "stopping": "poisson"}, ParameterError, "greater than 0. Got 0"),
         ({"each": BoundedRange(1)}, ParameterTypeError, "where 'each' is BoundedRange"),
         ({"delta": 0}, ParameterError, "between 0 and 1"),

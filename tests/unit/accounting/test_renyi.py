@@ -21,7 +21,7 @@ from discreet.accounting.renyi import (
     total_curve,
 )
 from discreet.exact.enclosures import at_precision, ball
-from discreet.privacy.loss import ZCDP, BoundedRange, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -82,6 +82,13 @@ def ends_of(value):
     return value.lower(), value.upper()
 
 
+@loop_over(("epsilon", "order", "expected"), PUBLISHED)
+def test_published_values_of_bounded_range(epsilon, order, expected):
+    low, high = divergence(BoundedRange(epsilon), order)
+    assert float(low) == pytest.approx(expected, rel=2e-12)
+    assert float(high) == pytest.approx(expected, rel=2e-12)
+
+
 @examples(15, 40)
 @given(
     epsilon=st.fractions(min_value=Fraction(1, 100), max_value=8, max_denominator=100),
@@ -119,11 +126,20 @@ def test_divergences_lie_between_concentrated_and_pure(kind, epsilon):
     )  # the bound is attained as the order falls to 1
 
 
+def test_concentrated_dp_is_linear_in_the_order():
+    assert divergence(ZCDP(Fraction(1, 4)), 3) == (0.75, 0.75)
+
+
 def test_divergences_add_up_with_their_multiplicities():
     counts = {BoundedRange(1): 3, PureDP(Fraction(1, 2)): 2, ZCDP(Fraction(1, 8)): 5}
     total = at_precision(160, lambda: float(total_curve(counts)(arb(4))))
     parts = [float(divergence(loss, 4)[0]) * times for loss, times in counts.items()]
     assert total == pytest.approx(sum(parts), rel=1e-13)
+
+
+def test_approximate_dp_has_no_divergence():
+    with pytest.raises(TypeError, match="no Renyi divergence is known for ApproxDP"):
+        renyi_divergence(ApproxDP(1, 1e-6), arb(2))
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "expected"), LARGEST_RHO)
@@ -145,6 +161,15 @@ def test_published_conversions_of_concentrated_dp(rho, delta, expected):
     assert found >= Fraction(str(expected)) - Fraction(1, 10**12)
     truth = reference.epsilon_of_curve(lambda order: reference.real(Fraction(rho)) * order, delta)
     assert found >= Fraction(str(truth)) - Fraction(1, 10**14)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "copies", "expected"),
+    [(Fraction(1, 10), 100, 2.4001987902), (Fraction(1, 2), 20, 5.6261941496)],
+)
+def test_published_conversions_of_bounded_range(epsilon, copies, expected):
+    found = epsilon_of(total_curve({BoundedRange(epsilon): copies}), MILLIONTH)
+    assert float(found) == pytest.approx(expected, rel=1e-9)
 
 
 @loop_over("epsilon", [Fraction(1, 10), 1, 3])
@@ -169,6 +194,24 @@ def test_delta_agrees_with_another_search(counts, epsilon):
     truth = reference.delta_of_curve(curve, epsilon)
     assert float(found) == pytest.approx(min(1.0, float(truth)), rel=1e-5)
     assert found >= Fraction(str(truth)) * (1 - Fraction(1, 10**9)) or found == 1
+
+
+def test_the_two_directions_are_inverse():
+    curve = total_curve({BoundedRange(Fraction(1, 10)): 50})
+    epsilon = epsilon_of(curve, MILLIONTH)
+    assert delta_of(curve, epsilon) == pytest.approx(1e-6, rel=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [1, 5, 100, 10**3, 10**9])
+def test_far_above_what_was_spent_delta_is_tiny_and_quickly_found(epsilon):
+    # e^-(order * epsilon) with an order of millions has more digits than a computer has memory
+    found = delta_of(total_curve({BoundedRange(Fraction(1, 10)): 5}), Fraction(epsilon))
+    assert 0 < found < Fraction(1, 10**280)
+
+
+@pytest.mark.parametrize("rho", [10**6, 10**300])
+def test_far_below_what_was_spent_delta_is_one(rho):
+    assert delta_of(total_curve({ZCDP(rho): 1}), Fraction(1)) == 1
 
 
 @loop_over(

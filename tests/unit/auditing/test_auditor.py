@@ -61,6 +61,12 @@ class TestOurs:
         assert {finding.witness.how for finding in report.findings} >= {"law", "tapes"}
         assert report.verdict == "Violated: epsilon is at least 1 where 0.9 is claimed."
 
+    def test_the_program_on_every_tape(self):
+        report = audit(ExponentialMechanism(epsilon=1, sensitivity=1), scores=4, draws=1000)
+        (tapes,) = [way for way in report.tried if way.how == "tapes"]
+        assert tapes.pairs == 8
+        assert 0.9 < tapes.largest <= 1
+
     @pytest.mark.parametrize(
         "sensitivity", [Fraction(7, 3), more(0.5, tier="audits"), more(2**40, tier="audits")]
     )
@@ -95,6 +101,12 @@ class TestFunctions:
         rng = np.random.default_rng(99)
         again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=6000)
         assert again > 1
+
+    def test_the_same_seed_gives_the_same_report(self):
+        reports = [
+            audit(too_hot, claim=PureDP(1), extremes=False, draws=1000, seed=5) for _ in range(2)
+        ]
+        assert reports[0].witness == reports[1].witness
 
     def test_code_that_uses_the_global_generators_repeats_and_they_are_put_back(self):
         def careless(scores):
@@ -182,6 +194,14 @@ class TestFunctions:
 
         report = audit(greedy, claim=PureDP(1), draws=2000)
         assert "NaN is accepted; its candidate won 5 times in 5" in report.hazards
+
+    def test_lists_gaps_and_numbers(self):
+        def with_raw_gap(scores, rng):
+            best = sorted(map(float, scores))
+            return softmax(scores, rng), best[-1] - best[-2]
+
+        report = audit(with_raw_gap, claim=PureDP(1), scores=3, extremes=False, draws=2000)
+        assert report.violated
 
     def test_pairs_of_anything(self):
         def mean(values, rng):

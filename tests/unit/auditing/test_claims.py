@@ -8,6 +8,7 @@ import pytest
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
 from discreet.accounting import LogisticDP
 from discreet.auditing.claims import Claim, EventCounts, binary_rho
+from discreet.mechanisms import ExponentialMechanism
 
 COIN = (
     {"yes": math.log(0.75), "no": math.log(0.25)},
@@ -65,3 +66,24 @@ def test_counts_approach_the_truth_from_below(claim, truth):
     )
     assert 0 <= few < many < truth
     assert many > 0.9 * truth
+
+
+def test_bounded_range_adds_two_events():
+    counts = [
+        EventCounts(30_000, 40_000, 10_000, 40_000),
+        EventCounts(10_000, 40_000, 30_000, 40_000),
+    ]
+    assert (
+        0.95 * 2 * math.log(3) < Claim(BoundedRange(1)).certified(counts, 0.001) < 2 * math.log(3)
+    )
+
+
+def test_a_pair_of_known_laws_of_ours_has_the_stated_loss():
+    """The exponential mechanism is tight for a candidate that is rare."""
+    mechanism = ExponentialMechanism(epsilon=1, sensitivity=1)
+    first, second = (
+        dict(enumerate(mechanism.log_probabilities(scores).tolist()))
+        for scores in ([0, 60, 60], [1, 59, 59])
+    )
+    assert Claim(PureDP(1)).of_laws(first, second) == pytest.approx(1, abs=1e-9)
+    assert Claim(BoundedRange(1)).of_laws(first, second) == pytest.approx(1, abs=1e-9)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
+from tiers import loop_over
 
 from discreet.auditing.claims import (
     approximate_bounds,
@@ -12,6 +13,17 @@ from discreet.auditing.claims import (
 )
 
 CASES = [(0, 10), (1, 10), (10, 10), (3, 50_000), (120, 10_000), (9_999, 10_000), (2_500, 5_000)]
+
+
+@loop_over(("hits", "runs"), CASES)
+@loop_over("alpha", [0.05, 1e-4])
+def test_bounds_are_those_of_scipy_rounded_outwards(hits, runs, alpha):
+    low = beta.ppf(alpha, hits, runs - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - alpha, hits + 1, runs - hits) if hits < runs else 1.0
+    assert low * (1 - 1e-4) <= lower_bound(hits, runs, alpha) <= low * (1 + 1e-9)
+    found = upper_bound(hits, runs, alpha)
+    assert 1 - found <= (1 - high) * (1 + 1e-9)
+    assert (1 - high) * (1 - 1e-4) <= 1 - found
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.97])

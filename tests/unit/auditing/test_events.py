@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from tiers import loop_over
 
-from discreet import PureDP, Release
+from discreet import BoundedRange, PureDP, Release
 from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.event_search import best_events, count_events, side_channel
 from discreet.auditing.events import Event, Outcome, data_features, features, observe, plain, read
@@ -77,6 +77,12 @@ def test_the_best_event_is_found_and_named_from_the_likelier_side():
     counts = count_events(found.events, *sides)[0]
     assert counts.first / counts.first_runs > counts.second / counts.second_runs
     assert not side_channel(found.events)
+
+
+def test_bounded_range_is_shown_by_two_events():
+    first, second = seen(*[0, 0, 0, 1] * 100), seen(*[0, 1, 1, 1] * 100)
+    found = best_events(Claim(BoundedRange(1)), first, second, **LOOK)
+    assert [event.values for event in found.events] == [frozenset({0}), frozenset({1})]
 
 
 def test_sets_of_many_rare_values_do_not_look_good_where_they_were_chosen():

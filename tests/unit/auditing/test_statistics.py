@@ -44,6 +44,15 @@ def test_coverage_by_adding_up_all_counts(runs, share):
     assert too_low <= Fraction(alpha)
 
 
+@pytest.mark.parametrize("runs", [5, 60, 2000])
+def test_closed_forms_at_the_ends(runs):
+    """All hits: alpha^(1/n). No hit: 1 - alpha^(1/n). One hit: (1 - p)^n = 1 - alpha."""
+    alpha = 0.01
+    assert lower_bound(runs, runs, alpha) == pytest.approx(alpha ** (1 / runs), rel=1e-5)
+    assert upper_bound(0, runs, alpha) == pytest.approx(1 - alpha ** (1 / runs), rel=1e-5)
+    assert lower_bound(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
+
+
 @pytest.mark.parametrize("runs", [5, 60])
 def test_closed_forms_where_floats_guess_wrong(runs, monkeypatch):
     """Then only certain answers lead to the bound."""

@@ -33,6 +33,19 @@ def test_the_mascot_of_the_lecture_notes(shell):
     assert found["mechanism"] == "permute-and-flip"
 
 
+def test_monotonic_halves_and_range_says_the_same(shell):
+    general = bounds(shell(*REQUEST, "--sensitivity", "1", "--json"))
+    half = bounds(shell(*REQUEST, "--sensitivity", "1", "--monotonic", "--json"))
+    assert 2 * half["error_bound"] == pytest.approx(general["error_bound"])
+    assert bounds(shell(*REQUEST, "--score-range", "1", "--json")) == half
+
+
+def test_ties_help(shell):
+    found = bounds(shell(*REQUEST, "--sensitivity", "1", "--best", "100", "--json"))
+    assert found["expected_error_bound"] == 0
+    assert "0" in shell(*REQUEST, "--sensitivity", "1", "--best", "100").out
+
+
 def test_mechanism(shell):
     laplace = bounds(
         shell(*REQUEST, "--sensitivity", "1", "--mechanism", "laplace-noise", "--json")

@@ -235,12 +235,50 @@ class TestDamage:
         return run
 
     @pytest.mark.parametrize(
+        "option",
+        [
+            (),
+            pytest.param(("--json",), marks=pytest.mark.pairs),
+            pytest.param(("--plot", "spent.png"), marks=pytest.mark.pairs),
+        ],
+        ids=["table", "json", "plot"],
+    )
+    @pytest.mark.parametrize(
+        "body", ["''", "'[]'", "substr(body, 9)", "replace(body, 'mode', 'mood')", "x'ff'"]
+    )
+    def test_history_names_the_entry(self, damaged, body, option):
+        damage = f"update discreet_entries set body = {body} where number = 2"
+        damaged(damage, "ledger", "history", URL, "--dataset", "survey", *option).refused(
+            f"Entry 2 of the ledger {URL} must", "Run discreet ledger verify."
+        )
+
+    @pytest.mark.parametrize(
+        "option",
+        [(), pytest.param(("--json",), marks=pytest.mark.pairs)],
+        ids=["table", "json"],
+    )
+    @pytest.mark.parametrize(
+        "change", ["terms = 'x'", "terms = '{}'", "squares_spent = '-1'", "epsilon_spent = x'00'"]
+    )
+    @pytest.mark.parametrize("what", first(["history", "show"], tier="pairs"))
+    def test_a_budget_is_named(self, damaged, change, what, option):
+        asked = ("--dataset", "survey") if what == "history" else ()
+        damaged(
+            f"update discreet_budgets set {change}", "ledger", what, URL, *asked, *option
+        ).refused("budget of 'survey' must", "Run discreet ledger verify.")
+
+    @pytest.mark.parametrize(
         "table", ["entries set body", "budgets set epsilon_spent", "charges set state"]
     )
     def test_verify_finds_it(self, damaged, table):
         outcome = damaged(f"update discreet_{table} = 'x'", "ledger", "verify", URL)
         outcome.refused("must")
         assert "Run discreet" not in outcome.err
+
+    def test_a_question_is_not_paid_from_it(self, damaged):
+        damaged("update discreet_budgets set terms = 'x'", "mode", *READS, *FROM_LEDGER).refused(
+            "budget of 'survey' must", "Run discreet ledger verify."
+        )
 
 
 class TestQuestionsLeft:
@@ -397,6 +435,11 @@ class TestPayingFromALedger:
         opened("mode", *READS, "--dataset", "survey").refused("--dataset")
         opened("mode", *READS, "--analyst", "team-a").refused("--analyst")
         opened("mode", *READS, "--window", "2026-11").refused("--window")
+
+    def test_a_bad_request_costs_nothing(self, opened):
+        opened("mode", *READS[:1], "--column", "nope", *READS[3:], *FROM_LEDGER).refused("--column")
+        with Ledger(URL) as ledger:
+            assert ledger.spent("survey") == 0
 
     def test_windows_are_named(self, shell):
         assert shell(*OPEN, "--epsilon", "1", "--delta", "0", "--windows").code == 0

@@ -179,6 +179,17 @@ def test_a_preview_draws_as_a_session_would(budget, asked):
         assert getattr(seen.accuracy, name) == getattr(answer.accuracy, name)
 
 
+def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
+    words = ["preview", "--epsilon", "1", "-k", "3", "--limit", "30", "--delta", "1e-6"]
+    words += ["--counts", "90,50,10,9", "--items-per-person", "1", "--draws", "100"]
+    told = json.loads(shell(*words, "--json").out)
+    assert told["accuracy"]["statement"] == "named"
+    # two are named, nearly always, and the list is not full
+    assert told["error_of_half"] == 10
+    shown = " ".join(shell(*words).out.split())
+    assert "left out nobody with more than 10 people; 95%" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -196,6 +207,19 @@ def test_odds_are_told_where_epsilon_bounds_them(shell, words, told):
     assert ("odds change by at most" in shown) is told
     # e is 2.7182818...
     assert ("2.719 times" in shown) is told
+
+
+def test_the_budget_is_said(shell, tmp_path):
+    words = ["choose-epsilon", "count", "--budget-rho", "1/2"]
+    assert "the budget of all questions is ZCDP(rho=0.5)." in shell(*words).out
+    shown = " ".join(shell("choose-epsilon", "count").out.split())
+    assert (
+        "This assumes that epsilons add up, or that this question takes the whole budget. For "
+        "another budget, give --budget-epsilon and --budget-delta, or --budget-rho." in shown
+    )
+    picture = tmp_path / "count.svg"
+    assert shell(*words, "--plot", str(picture)).code == 0
+    assert "ZCDP(rho=0.5)" in picture.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,14 @@ def test_no_candidate_is_shown_with_probability_zero(shell):
     assert "e-4344" in outcome.out or "e-4343" in outcome.out
 
 
+def test_min(shell):
+    smallest = distributions(
+        shell("scores", "probabilities", "a=0", "b=1", *PRIVACY, "--objective", "min", "--json")
+    )
+    largest = distributions(shell("scores", "probabilities", "a=1", "b=0", *PRIVACY, "--json"))
+    assert smallest == largest
+
+
 def test_names_may_have_signs(shell):
     outcome = shell("scores", "probabilities", "x=y=-3", "[bold]z=1", "a b=2", *PRIVACY)
     assert outcome.code == 0

@@ -4,12 +4,13 @@ table of persons.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 from tiers import first
 
-from discreet import ApproxDP, PureDP, Release
+from discreet import ApproxDP, MissingExtraError, PureDP, Release
 
 # The leads are too large for chance. Every third student has two rows that say the same,
 # and one is counted for Ada only in May.
@@ -196,6 +197,13 @@ class TestPlot:
         assert answer(outcome).value == "Ada"
         assert (tmp_path / "answer.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
+    def test_without_matplotlib_there_is_one_line_and_no_draw(self, ask, monkeypatch, command):
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        ask(*COMMANDS[command], "--plot", "a.png").refused(
+            str(MissingExtraError("Pictures as PNG", "plot"))
+        )
+
     def test_an_answer_that_was_paid_for_is_shown_even_if_the_picture_fails(
         self, ask, monkeypatch, tmp_path
     ):
@@ -268,6 +276,14 @@ class TestRefused:
             f"place",
             "Got nothing.",
         )
+
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
+    def test_a_file_without_a_header_shows_no_row(self, shell, tmp_path, command):
+        (tmp_path / "votes.csv").write_text("canary,424242\nx,1\n")
+        outcome = shell(*COMMANDS[command])
+        outcome.refused("It has 2 columns. Is the first line a header?")
+        assert "canary" not in outcome.err
+        assert "424242" not in outcome.err
 
     @pytest.mark.parametrize(
         "row",

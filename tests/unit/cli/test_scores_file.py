@@ -149,6 +149,22 @@ class TestExactness:
             "y": Decimal("123456789012345678.01234567890123456789"),
         }
 
+    def test_parquet_large_decimals(self, tmp_path):
+        digits = "9" * 37 + "7"
+        (score,) = read(
+            parquet(
+                tmp_path / "v.parquet", f"SELECT 'x' AS name, {digits}::DECIMAL(38, 0) AS votes"
+            )
+        ).values()
+        assert Fraction(score) == int(digits)
+
+    def test_parquet_integers(self, tmp_path):
+        query = (
+            f"SELECT * FROM (VALUES ('x', {2**64 - 1}::UBIGINT), ('y', {2**64 - 2}::UBIGINT)) AS "
+            "t(name, votes)"
+        )
+        assert read(parquet(tmp_path / "v.parquet", query)) == {"x": 2**64 - 1, "y": 2**64 - 2}
+
     def test_parquet_doubles_stay_doubles(self, tmp_path):
         (score,) = read(
             parquet(tmp_path / "v.parquet", "SELECT 'x' AS name, 0.1::DOUBLE AS votes")

@@ -74,6 +74,14 @@ def test_the_list_is_shown_with_its_promise(votes, method, parts):
     assert "100" not in outcome.out  # no score
 
 
+def test_a_large_epsilon_needs_the_words(votes):
+    huge = ("-k", "2", "--epsilon", "1000", "--sensitivity", "1")
+    votes(*huge).refused(
+        "'--epsilon'", "at most 64", "--acknowledge 'not private in any useful sense'"
+    )
+    assert votes(*huge, "--acknowledge", "not private in any useful sense").code == 0
+
+
 class TestFewItemsOfEachPerson:
     """Public candidates of a file of scores, of which one person moves a few."""
 

@@ -72,6 +72,21 @@ def test_the_precision_comes_back_after_an_error():
     assert at_precision(300, lambda: flint.ctx.prec) == 300  # and the lock is free again
 
 
+def test_a_coin_does_not_depend_on_the_users_precision(user_precision):
+    def flips():
+        return [
+            Chance(SeededBits(seed)).decay(lambda at=seed: fmpq(at, 100), 1, 1, likely=False)
+            for seed in range(1, 200)
+        ]
+
+    rough = flips()
+    flint.ctx.prec = 128
+    fine = flips()
+    flint.ctx.prec = user_precision
+    assert rough == fine
+    assert 0 < sum(rough) < len(rough)
+
+
 @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])
 def test_a_selection_works_at_any_user_precision(user_precision, mechanism):
     words = {"epsilon": 64, "sensitivity": 1, "mechanism": mechanism}

@@ -240,6 +240,11 @@ def test_a_length_of_time_is_no_number(read, value):
         count(value, "k")
 
 
+def test_a_count_has_few_digits_too():
+    with pytest.raises(discreet.ParameterError, match=r"parameter must be .* 1,000 digits"):
+        count(10**2000, "k")
+
+
 @pytest.mark.parametrize("value", LONG[:5], ids=range(5))
 def test_what_may_be_a_persons_value_is_read_however_long_it_is(value):
     """A refusal would be that person's to decide."""

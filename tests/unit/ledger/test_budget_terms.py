@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, ParameterError, PureDP
 from discreet.accounting import Cost
 from discreet.errors import ParameterTypeError
 from discreet.ledger.budget_terms import (
@@ -91,9 +91,27 @@ def test_whole_numbers_add_up_as_the_rule_adds_them(one, other):
     assert terms.spending(one + other) == terms.spending(one) + terms.spending(other)
 
 
+@given(sums)
+def test_sums_survive_their_way_as_text(one):
+    assert Sums.read(*one.to_texts()) == one
+    assert Sums.read(*json.loads(json.dumps(one.to_texts()))) == one
+
+
 @pytest.mark.parametrize(
     "texts",
-    [("-1", "0", "0"), ("0", "0", "more"), ("1.5", "0", "0"), ("", "0", "0"), (1, "0", "0")],
+    [
+        ("-1", "0", "0"),
+        ("0", "-1", "0"),
+        ("0", "0", "-1"),
+        ("nan", "0", "0"),
+        ("inf", "0", "0"),
+        ("1e9", "0", "0"),
+        (None, "0", "0"),
+        ("0", "0", "more"),
+        ("1.5", "0", "0"),
+        ("", "0", "0"),
+        (1, "0", "0"),
+    ],
 )
 def test_what_is_no_sum_is_not_read(texts):
     """A sum below nothing would be a refund, and no comparison holds for NaN."""
@@ -144,6 +162,12 @@ def test_terms_are_read_as_they_are_written(budget, tariff):
     assert (terms.scale == 1) == tariff.startswith("coins")
 
 
+def test_coins_are_written_down_with_their_number_and_size():
+    written = json.loads(terms_of(ApproxDP(1, 1e-6)).to_text())
+    assert (written["counting"], written["squares"], written["coin"]) == ("coins", "2129", "1/100")
+    assert written["noise"] == "97/100"
+
+
 def test_coins_that_were_written_down_before_noise_had_a_price_pay_for_none():
     written = json.loads(terms_of(ApproxDP(1, 1e-6)).to_text())
     del written["noise"]
@@ -176,6 +200,12 @@ def test_terms_that_were_never_written_are_not_read(change):
     written = json.loads(terms_of(ApproxDP(1, 1e-6)).to_text())
     with pytest.raises((ValueError, TypeError, KeyError)):
         read_terms(json.dumps({**written, **change}))
+
+
+@pytest.mark.parametrize("budget", [PureDP(Fraction(1, 2 * UNITS)), PureDP(10**31)])
+def test_a_budget_that_allows_nothing_or_everything_is_refused(budget):
+    with pytest.raises(ParameterError, match="at least 1e-30 and at most 1e30"):
+        terms_of(budget)
 
 
 def test_a_larger_delta_keeps_its_share_for_losses():

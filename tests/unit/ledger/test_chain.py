@@ -42,7 +42,18 @@ def test_what_is_no_number_is_no_anchor(number):
         Anchor.read(f"{number}:{'a' * 64}")
 
 
+@pytest.mark.parametrize("digest", ["", ":", ":" + "a" * 63, ":" + "a" * 65, "a" * 64])
+def test_what_has_no_hash_is_no_anchor(digest):
+    with pytest.raises(ValueError, match="not an anchor"):
+        Anchor.read(f"1{digest}")
+
+
 def test_there_is_one_way_to_write_a_value():
     assert canonical({"b": [1, None], "a": "ü"}) == '{"a":"\\u00fc","b":[1,null]}'
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     assert fingerprint({"a": "1"}) != fingerprint({"a": 1})
+
+
+def test_what_json_does_not_know_is_no_value():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        canonical(float("nan"))

@@ -19,6 +19,7 @@ from tiers import loop_over, more
 from discreet import NOT_PRIVATE, ParameterError, PureDP, Release
 from discreet.errors import ParameterTypeError
 from discreet.mechanisms import (
+    ExponentialMechanism,
     RandomizedResponse,
     Rappor,
     SubsetSelection,
@@ -214,6 +215,23 @@ class TestExponentialMechanism:
         mechanism = kind(range(categories), epsilon=epsilon, **words)
         assert abs(mechanism._log_total() - totals[0].log()) < TINY
 
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over(("kind", "categories", "words", "law"), CASES, ids=names)
+    def test_the_package_s_exponential_mechanism_has_the_same_probabilities(
+        self, kind, categories, words, law, epsilon
+    ):
+        """It does not know that its odds always sum to the same, so it charges a range of 2
+        epsilon for them.
+        """
+        mechanism = kind(range(categories), epsilon=epsilon, **words)
+        general = ExponentialMechanism(epsilon=2 * epsilon, sensitivity=1)
+        value = categories - 1
+        reports = sorted(law_of(law, value, categories, epsilon, words), key=sorted)
+        found = general.log_probabilities([score(kind, report, value) for report in reports])
+        expected = [mechanism.log_probability(as_labels(kind, report), value) for report in reports]
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert mechanism.privacy_loss() < general.privacy_loss()
+
 
 class TestPrivacy:
     @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
@@ -266,6 +284,24 @@ class TestEstimates:
         )
         assert mechanism.standard_error(reports=1) ** 2 == pytest.approx(variance, abs=1e-10)
 
+    @loop_over("epsilon", [0.1, 1, 4])
+    @loop_over("categories", [2, 3, 17, 100])
+    def test_closed_forms_of_the_papers(self, epsilon, categories):
+        e, d, half = math.exp(epsilon), categories, math.exp(epsilon / 2)
+        response, rappor = (
+            kind(range(d), epsilon=epsilon) for kind in (RandomizedResponse, Rappor)
+        )
+        assert response.standard_error(1) ** 2 == pytest.approx((d - 2 + e) / (e - 1) ** 2)
+        for share in (0, 0.2, 1):
+            assert rappor.standard_error(1, share) ** 2 == pytest.approx(half / (half - 1) ** 2)
+        for k in {1, d // 2, d - 1}:
+            subset = SubsetSelection(range(d), epsilon=epsilon, size=k)
+            p = k * e / (k * e + d - k)
+            assert subset.own_probability == pytest.approx(p)
+            assert subset.other_probability == pytest.approx(
+                p * (k - 1) / (d - 1) + (1 - p) * k / (d - 1)
+            )
+
     @pytest.mark.parametrize("values", [(0, 0), (0, 1), (2, 0)], ids=str)
     @pytest.mark.parametrize(
         ("kind", "categories", "words", "law"), [case for case in CASES if case[1] == 3], ids=names
@@ -291,6 +327,15 @@ class TestEstimates:
                 float(variance), rel=1e-13
             )
 
+    @loop_over("epsilon", [1e-30, 1e-9, 64])
+    @loop_over("kind", KINDS)
+    def test_extreme_epsilons(self, kind, epsilon):
+        mechanism = kind(range(4), epsilon=epsilon)
+        reports = mechanism.privatize([2] * 100)
+        assert np.isfinite(mechanism.estimate(reports)).all()
+        if epsilon == 64:
+            assert mechanism.estimate(reports) == pytest.approx([0, 0, 1, 0])
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_an_epsilon_without_any_use_is_told_at_the_estimate(self, kind):
         mechanism = kind(range(4), epsilon=Fraction(1, 10**300))
@@ -314,6 +359,13 @@ class TestSizes:
             best = SubsetSelection(range(categories), epsilon=epsilon)
             assert best.mean_variance == min(variances)
             assert variances[best.size - 1] == min(variances)
+
+    def test_the_mean_variance_is_the_same_for_all_shares(self):
+        for kind in KINDS:
+            mechanism = kind(range(6), epsilon=1)
+            for shares in (np.full(6, 1 / 6), np.array([1, 0, 0, 0, 0, 0]), np.arange(6) / 15):
+                mean = (mechanism.standard_error(1, shares) ** 2).mean()
+                assert mean == pytest.approx(mechanism.mean_variance)
 
     @loop_over("epsilon", [0.1, 0.7, 1, 2, 4, 7])
     @loop_over("categories", [2, 3, 7, 20, 150])
@@ -360,6 +412,13 @@ class TestReports:
         listed[3] = "e" if kind is RandomizedResponse else ["e"]
         with pytest.raises(ParameterError, match=r"'reports' parameter of .* must be"):
             mechanism.estimate(listed)
+
+    def test_a_truth_that_is_almost_sure(self, kind):
+        mechanism = kind(list("abcdefghi"), epsilon=80, acknowledge=NOT_PRIVATE)
+        for label in "abcdefghi":
+            assert mechanism.release(label).value == (
+                label if kind is RandomizedResponse else [label]
+            )
 
     @pytest.mark.parametrize("categories", [2, more(8), 9, more(255), 256, 257, more(258)])
     def test_every_value_is_reported_right_at_the_edges_of_types(self, kind, categories):
@@ -489,6 +548,20 @@ class TestRefusals:
         ):
             kind(["a", "b"], epsilon=1).privatize(values)
 
+    @loop_over("value", [CANARY, None, ["a"], ("a",)])
+    def test_one_unknown_value(self, kind, value):
+        with pytest.raises(
+            ParameterError, match=r"The 'value' parameter of .* must be among the categories."
+        ) as refused:
+            kind(["a", "b"], epsilon=1).release(value)
+        assert CANARY not in str(refused.value)
+        with pytest.raises(
+            ParameterError, match=r"The 'value' parameter of .* must be among the categories."
+        ):
+            kind(["a", "b"], epsilon=1).log_probability(
+                "a" if kind is RandomizedResponse else ["a"], value
+            )
+
     @loop_over(
         "reports",
         ["ab", [0.5], [[0.5, 1.5]], None, [None], [[0], [0, 1]], [["a"]], np.ma.array([0, 1])],
@@ -525,9 +598,24 @@ class TestRefusals:
             np.array([[1]], dtype=np.uint8),
             "without bits beyond the last category",
         ),
+        (
+            Rappor(range(3), epsilon=1),
+            np.array([[True, False]]),
+            "rows of 3, a bit for each category",
+        ),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 1, 2]], "rows of 2 positions"),
         (SubsetSelection(range(4), epsilon=1, size=2), [0, 1], "an array of dimension 2"),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 4]], "positions of categories, 0 to 3"),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[1, 1]],
+            "different positions in increasing order",
+        ),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[False, True]],
+            "positions of categories, 0 to 3",
+        ),
         (
             SubsetSelection(range(4), epsilon=1, size=2),
             [[2, 1]],

@@ -13,12 +13,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
-from reference.above_threshold import chance_of
+from reference.above_threshold import below, chance_of, decay, laplace
 from reference.tapes import distribution
 from tiers import loop_over, more
 
 from discreet import PureDP, Release
-from discreet.errors import ScoresError, ScoresTypeError
+from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.testing import SeededBits
 
@@ -70,6 +70,37 @@ class TestLaw:
             found, wanted = reached.get(outcome, arb(0)), ideal(mechanism, answers, outcome)
             assert found <= wanted + TINY, f"{outcome} is drawn too often"
             assert wanted <= found + rest + TINY, f"{outcome} is drawn too rarely"
+
+    @pytest.mark.usefixtures("high_precision")
+    def test_the_check_tells_a_gap_from_the_next(self):
+        mechanism = make(0, 4, monotonic=True)
+        reached, rest = distribution(lambda tape: mechanism._search([0], tape), 1e-5)
+        assert not reached[0, 1] + rest >= ideal(mechanism, [0], (0, 0))
+
+    @pytest.mark.sizes
+    @pytest.mark.usefixtures("high_precision")
+    def test_the_reference_agrees_with_a_plain_sum(self):
+        """The geometric series against the terms themselves, cut where less than 2^-200 is left."""
+        rates, limit = (Fraction(2, 3), Fraction(5, 4)), 1
+        first, second = map(decay, rates)
+        for answers in product((-2, 4), repeat=2):
+            for position, gap in product((0, 1), (0, 3)):
+                plain = sum(
+                    (
+                        laplace(first, noise)
+                        * (below(second, limit + noise - answers[0]) if position else 1)
+                        * laplace(second, gap + limit + noise - answers[position])
+                        for noise in range(-250, 251)
+                    ),
+                    arb(0),
+                )
+                assert abs(plain - chance_of(answers, limit, rates, position, gap)) < TINY
+            all_gaps = [chance_of(answers, limit, rates, position) for position in (0, 1)]
+            assert abs(sum(all_gaps, chance_of(answers, limit, rates, None)) - 1) < TINY
+            some_gaps = sum(
+                (chance_of(answers, limit, rates, 1, gap) for gap in range(200)), arb(0)
+            )
+            assert abs(some_gaps - all_gaps[1]) < TINY
 
     def test_epsilon_is_spent_completely_and_by_the_stated_shares(self):
         assert rates_of(make(0, 13)) == (
@@ -331,6 +362,12 @@ class TestErrorBound:
             above.error_bound(0.1, queries=10) == on_the_lattice.error_bound(0.1, queries=10) + 2.5
         )
 
+    def test_known_values(self):
+        assert make(0, 1, monotonic=True).error_bound(0.01, queries=1000) == 26
+        assert make(0, 1).error_bound(0.01, queries=1000) == 38
+        assert make(0, 1, 10).error_bound(0.01, queries=1000) == 380
+        assert make(0, 40, 1, monotonic=True).error_bound(0.5, queries=1) == 0
+
     @pytest.mark.parametrize(
         ("epsilon", "bound"), [(Fraction(1, 10**200), 1e201), (Fraction(1, 10**400), float("inf"))]
     )
@@ -396,3 +433,11 @@ class TestRefusedAnswers:
             ]
         )
         make(10**9, 1, 2).select([answer])
+
+    def test_bad_bits_are_named_before_an_answer_is_read(self):
+        def answers():
+            pytest.fail("read")
+            yield 1
+
+        with pytest.raises(ParameterTypeError):
+            make().select(answers(), bits="bits")

@@ -174,6 +174,21 @@ def test_release():
     assert (release.mechanism, release.loss) == ("correlated-counts", GaussianDP(Fraction(1, 2)))
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"items": 0, "mu": 1}, "items"),
+        ({"items": 2}, "mu"),
+        ({"items": 2, "mu": 1, "epsilon": 1}, "mu"),
+        ({"items": 2, "mu": 12}, "mu"),
+        ({"items": 2, "epsilon": 65}, "epsilon"),
+    ],
+)
+def test_bad_parameters(given, name):
+    with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of CorrelatedCoun"):
+        CorrelatedCounts(**given)
+
+
 def test_other_numbers_than_items_are_refused():
     with pytest.raises(discreet.ParameterError, match=r"'counts' .* must be 3 numbers"):
         CorrelatedCounts(items=3, mu=1).release([1, 2], people=3)

@@ -192,6 +192,20 @@ class TestDistances:
         check(mechanism, np.array([3, 1, 4, 1, 5]), [1, 1, 2, 3, 3])
         check(mechanism, np.array([3.5, 1e5, -4, 1, 5e-324]), [1, 1, 2, 3, 3])
 
+    @pytest.mark.parametrize(
+        "scores", [np.array([1e308, -1e308, 0.0]), np.array([1e300, 1e280, 5.0])], ids=str
+    )
+    def test_huge_floats_do_not_overflow(self, scores):
+        check(make(1), scores, [1e300, 2e300, 3e300])
+
+    def test_a_part_is_estimated_like_the_whole(self):
+        scores, sensitivities = np.arange(50) * 7 % 31, 1 + np.arange(50) % 6
+        distances = measured(make(1), scores, sensitivities)
+        whole, part = np.empty(50), np.empty(13)
+        distances.estimate(0, 50, whole)
+        distances.estimate(20, 33, part)
+        assert part.tolist() == whole[20:33].tolist()
+
 
 class TestHull:
     def brute(self, widths, costs, width, cost):
@@ -391,6 +405,13 @@ class TestUtility:
             worst = max(worst, self.failure(mechanism, scores, sensitivities))
         assert worst <= beta
 
+    def test_it_is_almost_attained(self):
+        """Many candidates just beyond the bound of the best: their chance is near beta."""
+        mechanism = make(1, 0.1)
+        bound = mechanism.error_bound(candidates=1000, sensitivity=1)
+        failure = self.failure(mechanism, [bound + 0.1, *[0] * 999], [1] * 1000)
+        assert 0.08 < failure <= 0.1
+
     def test_insensitive_candidates_win_by_small_margins(self):
         """Without the penalty, sensitive candidates would be nearly tied with the best: here the
         chance would be 10/11.
@@ -438,6 +459,19 @@ class TestInput:
         distances = measured(make(), SCORES, sensitivities)
         assert [Fraction(int(d.p), int(d.q)) for d in map(distances.exact, range(3))] == expected
 
+    @pytest.mark.parametrize(
+        "sensitivity", [2, 2.0, Fraction(2), Decimal(2), np.int8(2), np.float32(2)], ids=repr
+    )
+    def test_one_number_is_for_all(self, sensitivity):
+        assert exact_distances(make(), [10, 200], sensitivity) == exact_distances(
+            make(), [10, 200], [2, 2]
+        )
+
+    def test_positions_are_the_labels_of_candidates_without_any(self):
+        assert exact_distances(make(), [10, 200, 30], {2: 0.5, 0: 1, 1: 5}) == exact_distances(
+            make(), [10, 200, 30], [1, 5, 0.5]
+        )
+
     def test_a_release_has_its_label_and_cost(self):
         release = make(4).release({"a": 0, "b": 10**6}, {"a": 1, "b": 2}, bits=SeededBits(1))
         assert (release.value, release.loss, release.mechanism) == (
@@ -465,15 +499,22 @@ class TestInput:
             ([1, 2], "one for each of the 3 candidates", "2"),
             ([], "one for each of the 3 candidates", "0"),
             ([1, 0, 1], "greater than 0", "0"),
+            ([1, -2, 1], "greater than 0", "-2"),
+            ([1.0, -0.0, 1.0], "greater than 0", "-0.0"),
+            (np.array([1, 0, 1]), "greater than 0", "0"),
             ([1.0, float("nan"), 1.0], "a finite number", "nan"),
             ([1.0, float("inf"), 1.0], "a finite number", "inf"),
             ([1, Decimal("NaN"), 1], "a finite number", "Decimal"),
             ([1, True, 1], "a number", "True"),
             ([1, [2], 1], "a number", "a list"),
             (0, "greater than 0", "0"),
+            (-1.5, "greater than 0", "-1.5"),
+            (float("nan"), "a finite number", "nan"),
             (True, "a number for all candidates", "True"),
             ({1, 2, 3}, "a number for all candidates", "a set"),
             (np.array([True, True, True]), "a number for all candidates", "a ndarray"),
+            (np.array(["1", "2", "3"]), "a number for all candidates", "a ndarray"),
+            (np.ma.masked_array([1, 2, 3]), "a number for all candidates", "a MaskedArray"),
             (np.ones((3, 1)), "a number for all candidates", "a ndarray"),
             (
                 {"a": 1, "b": 5},

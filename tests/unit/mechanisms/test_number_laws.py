@@ -23,6 +23,7 @@ import discreet
 from discreet.mechanisms import bounded_laplace, interval, lattice, whole_noise
 from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.grid import read_grid
 from discreet.samplers.envelope import UNIT, draw_exponential
 from discreet.samplers.grid_paths import Paths
 from discreet.samplers.grouped_candidates import GroupedCandidates
@@ -156,6 +157,11 @@ class TestBounds:
             )
         assert mechanism.log_probability([0, 4], [1, 1]) == -math.inf
 
+    def test_wide_bounds_are_like_none(self):
+        bounded = BoundedDiscreteLaplace(epsilon=1, sensitivity=10, bounds=(-(10**30), 10**30))
+        free = DiscreteLaplace(epsilon=bounded.rate, sensitivity=1)
+        assert bounded.log_probability(7, 3) == free.log_probability(7, 3)
+
     @loop_over("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)], ids=str)
     @loop_over("sensitivity", [1, 3, 20])
     @loop_over("bounds", [(0, 1), (-5, 8)], ids=str)
@@ -272,6 +278,12 @@ class TestLattice:
                 scores.watch()
         else:
             scores.watch()
+
+    def test_a_score_that_is_seen_not_to_be_concave(self):
+        """Only far from the best number: a draw may never look there."""
+        mechanism = on_lattice(lambda y: -min(2 * abs(y), 90 + abs(y)), epsilon=1, sensitivity=1)
+        with pytest.raises(discreet.errors.ScoresError, match="must be concave"):
+            mechanism.log_probability(0)
 
     def test_more_bends_than_can_be_added_up(self, monkeypatch):
         monkeypatch.setattr(lattice, "_MOST_STRETCHES", 100)
@@ -461,3 +473,9 @@ def test_bounds_of_paths_are_above_the_exact_sums():
                 for end in range(start, persons.size)
             )
             assert exact <= Fraction(bound) <= exact * (1 + Fraction(1, 10**9))
+
+
+def test_points_of_a_grid_start_at_its_lower_bound():
+    grid = read_grid((-3, 2), 0.25)
+    assert [grid.point(place) for place in (0, 1, 2, grid.size - 1)] == [-3, -2.75, -2.5, 2]
+    assert grid.places(np.array([-3, -2.8, -2.75, 0, 2, 9])).tolist() == [0, 0, 1, 12, 20, 20]

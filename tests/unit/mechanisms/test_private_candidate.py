@@ -161,6 +161,8 @@ def test_keeping_the_first_of_equal_scores_is_as_good_as_a_fair_choice(count):
         ("max", (1, 7, 3), 7),
         ("min", (4, 1, 3), 1),
         ("max", (math.nan, -5, math.nan), -5),
+        ("max", (math.nan, -math.inf), -math.inf),
+        ("max", (-math.inf, -(10**400)), -(10**400)),
         ("min", (math.nan, math.inf), math.inf),
         ("max", (math.inf, 10**400), math.inf),
         ("max", (Decimal("nan"), Decimal("0.1")), Decimal("0.1")),

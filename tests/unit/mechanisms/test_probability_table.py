@@ -5,9 +5,11 @@ exponential mechanism.
 import itertools
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb, ctx
 from tiers import loop_over
@@ -67,6 +69,22 @@ class TestNumbers:
         assert mechanism_range(table, [found.range_pair]).range == found.range
         others = [pair for pair in pairs_of(table) if pair != found.pair]
         assert mechanism_range(table, others).epsilon < found.epsilon
+
+    def test_all_kinds_of_numbers_say_the_same(self):
+        rows = {
+            "fractions": ([Fraction(1, 4), Fraction(3, 4)], [Fraction(1, 2), Fraction(1, 2)]),
+            "floats": ([0.25, 0.75], [0.5, 0.5]),
+            "decimals": ([Decimal("0.25"), Decimal("0.75")], [Decimal("0.5")] * 2),
+            "array": (np.array([0.25, 0.75]), np.array([0.5, 0.5])),
+            "balls": ([arb("0.25"), arb("0.75")], [arb("0.5"), arb("0.5")]),
+            "mapping": ({"x": 0.25, "y": 0.75}, {"y": 0.5, "x": 0.5}),
+        }
+        found = [
+            mechanism_range({0: first, 1: second}, [(0, 1)]) for first, second in rows.values()
+        ]
+        assert all(each == found[0] for each in found)
+        assert float(found[0].epsilon) == pytest.approx(math.log(2))
+        assert float(found[0].range) == pytest.approx(math.log(3))
 
     def test_a_float_means_the_decimal_that_it_prints_as(self):
         tenths = {0: [0.1, 0.2, 0.7], 1: [0.3, 0.3, 0.4]}
@@ -198,6 +216,9 @@ class TestRefusals:
             ({0: [math.nan, 1]}, "a finite number"),
             ({0: [1, 0], 1: [1]}, "sequences of one length"),
             ({0: [arb(0, 0.1), arb(1)]}, "balls that are 0 or certainly above it"),
+            ({0: [arb(-1), arb(2)]}, "balls that are 0 or certainly above it"),
+            ({0: []}, "distributions that sum to 1"),
+            ({0: [True, False]}, "a number"),
             ({0: [arb(0.5, 0.1), arb(0.5)]}, "distributions that sum to 1"),
         ],
         ids=repr,

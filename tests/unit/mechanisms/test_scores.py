@@ -270,6 +270,13 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     assert "43210" not in said
 
 
+def test_one_bad_score_is_found_in_a_large_array():
+    scores = np.zeros(300_000)
+    scores[200_001] = np.nan
+    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
+        select(scores)
+
+
 @pytest.mark.parametrize(
     "scores",
     [[Decimal("1e400"), Decimal(0)], np.array(["1e400", "0"], dtype=np.longdouble)],
@@ -312,11 +319,15 @@ def test_no_refusal_shows_a_score(scores):
     [
         [1e17, 0.0],
         [1e17, 0],
+        np.array([1e17, 0]),
+        [0.0, -1e17],
         np.array([2.0**24 + 2, 0], dtype=np.float32),
         np.array([4096, 0], dtype=np.float16),
         pd.Series([1e17, 0.0]),
         pl.Series([1e17, 0.0]),
         list(np.array([1e17, 0])),
+        {"a": 1e17, "b": 0.0},
+        {"a": np.float64(1e17), "b": np.float64(0)},
         [np.float32(2.0**24 + 2), np.float32(0)],
         np.array([1e25, 0], dtype=np.longdouble),
     ],
@@ -425,6 +436,14 @@ def test_a_small_array_is_a_snapshot(kind):
     scores = np.array([1, 2, 3], dtype=kind)
     found = read(scores)
     scores[:] = 7
+    assert found.scores.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series], ids=["pandas", "polars"])
+def test_a_small_series_is_a_snapshot(make):
+    memory = np.array([1.0, 2.0, 3.0])
+    found = read(make(memory))
+    memory[:] = 7
     assert found.scores.tolist() == [1, 2, 3]
 
 

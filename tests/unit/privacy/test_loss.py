@@ -118,6 +118,17 @@ def test_each_kind_has_an_example_above():
     }
 
 
+def test_losses_are_frozen():
+    with pytest.raises(AttributeError, match="cannot assign to field 'epsilon'"):
+        PureDP(1).epsilon = Fraction(0)
+
+
+def test_equal_numbers_of_different_kinds_are_different_losses():
+    assert (
+        len({PureDP(1), BoundedRange(1), LogisticDP(1), ZCDP(1), ApproxDP(1, 0), PureDP(1.0)}) == 5
+    )
+
+
 @loop_over(
     ("stronger", "weaker"),
     [

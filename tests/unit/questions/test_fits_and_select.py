@@ -49,6 +49,38 @@ def test_kinds_read_their_own_result_unchanged(fit):
         assert each.kind.schema()
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"columns": ["a"]}, "columns"),
+        ({"columns": ["a", "a"]}, "columns"),
+        ({"columns": "ab"}, "columns"),
+        ({"center": "165"}, "center"),
+        ({"scale": [1, None]}, "scale"),
+        ({"k": 0}, "k"),
+        ({"rule": "median"}, "rule"),
+    ],
+)
+def test_wrong_parameters_are_named_when_the_fit_is_made(change, name):
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of FitSubspace"):
+        FitSubspace(**{"columns": TWO, "k": 1, "epsilon": 1, "norm": 1} | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"classes": ["a"]}, "classes"),
+        ({"classes": ["a", "a"]}, "classes"),
+        ({"classes": "ab"}, "classes"),
+        ({"bounds": 3}, "bounds"),
+    ],
+)
+def test_documents_that_hold_no_fit(change, name):
+    fit = FITS[4] if name == "bounds" else FITS[3]
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of"):
+        Question.from_json(fit.to_json() | change)
+
+
 def test_fits_can_be_asked_priced_and_listed():
     table = pandas.DataFrame({"height": [1.0, 2.0] * 50, "weight": [2.0, 1.0] * 50})
     fit = FitSubspace(TWO, k=1, epsilon=0.25, norm=3)

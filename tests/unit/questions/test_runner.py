@@ -155,6 +155,17 @@ class TestRemembered:
         ask_of(session, "top_k", "vote", **asked)
         assert session.spent() == amount
 
+    def test_a_question_that_is_wrong_stays_wrong(self):
+        session = opened()
+        for _ in range(2):
+            with pytest.raises(ParameterError, match="epsilon"):
+                ask(session, epsilon=-1)
+        assert session.spent() == 0
+
+    def test_sessions_remember_for_themselves(self):
+        turned = VOTES.assign(vote=["b", "b", "b", "a"])
+        assert [ask(opened(table)).value for table in (VOTES, turned, VOTES)] == ["a", "b", "a"]
+
     def test_a_cap_has_a_new_key_each_time(self, monkeypatch):
         keys = []
         real = top_k.draw_cap

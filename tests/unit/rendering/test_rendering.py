@@ -186,6 +186,14 @@ def test_the_other_things_that_a_notebook_shows():
     assert "Budget" in session.describe().plot().title
 
 
+def test_an_account_shows_itself(tmp_path):
+    with discreet.Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("<reads>", budget=PureDP(1))
+        text = ledger.account("<reads>")._repr_html_()
+    assert "&lt;reads&gt;" in text
+    elements(text)
+
+
 def test_a_loss_is_never_shown_smaller_than_it_is():
     each = Fraction(1234561, 10**7)
     text = discreet.compose({PureDP(each): 1}, delta=0)._repr_html_()

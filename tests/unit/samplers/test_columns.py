@@ -63,6 +63,21 @@ def test_what_is_not_finite_shows_in_the_ends(place, smallest, strange):
     assert not (np.isfinite(columns.low) and np.isfinite(columns.high))
 
 
+@pytest.mark.parametrize("step", [2, -1, -3])
+def test_scores_need_not_lie_side_by_side(step):
+    scores = scores_of(3 * GROUP, np.float64)[::step]
+    plain = Columns(scores.copy(), smallest=False)
+    assert np.array_equal(Columns(scores, smallest=False).best, plain.best)
+
+
+def test_the_scores_stay_as_they_are():
+    scores = scores_of(2 * GROUP + 9, np.float64)
+    before = scores.copy()
+    scores.flags.writeable = False
+    Columns(scores, smallest=False)
+    assert np.array_equal(scores, before)
+
+
 @loop_over("smallest", [False, True])
 @loop_over("shape", ["flat", "few are better", "steps", "the last is best", "the last are worst"])
 @loop_over("size", [130, GROUP - 1, GROUP + 1, 3 * GROUP - 5])

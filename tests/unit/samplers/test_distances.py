@@ -10,11 +10,12 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tiers import examples
+from tiers import examples, loop_over
 
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.samplers.distances import (
     GRAIN,
+    GRAINS_PER_SCALE,
     FloatDistances,
     LargeIntegerDistances,
     RationalDistances,
@@ -119,6 +120,11 @@ def check(distances, truths, cut_off=None):
         assert estimate >= (wanted if cut_off is None else min(wanted, cut_off))
 
 
+def test_grains_per_scale_is_the_float_just_below():
+    assert Fraction(GRAINS_PER_SCALE) * LN2_HIGH < GRAIN
+    assert Fraction(math.nextafter(GRAINS_PER_SCALE, math.inf)) * LN2_LOW > GRAIN
+
+
 @examples(60, 400)
 @given(integer_arrays(), rates, st.booleans())
 @example(np.array([-(2**63), 2**63 - 1]), Fraction(1, 2), False)
@@ -190,3 +196,21 @@ def test_approximations_are_close(scores, rate, smallest):
             assert abs(Fraction(found) - truth) <= truth * Fraction(1, 2**50) + Fraction(1, 2**1070)
         else:
             assert found > 1e299
+
+
+@loop_over("stride", [slice(None, None, -1), slice(None, None, 2), slice(1, None, 3)], ids=str)
+@loop_over("kind", [*INTEGER_TYPES, np.float16, np.float32, np.float64])
+def test_strides_do_not_matter(kind, stride):
+    scores = np.arange(0, 120, 7).astype(kind)[stride]
+    check(measured(scores, Fraction(1, 3), False), true_distances(scores, Fraction(1, 3), False))
+
+
+@examples(40, 100)
+@given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans())
+def test_the_best_candidate_has_distance_and_estimate_zero(scores, rate, smallest):
+    exact = as_fractions(scores)
+    best = exact.index(min(exact) if smallest else max(exact))
+    estimates = np.empty(len(scores))
+    distances = measured(scores, rate, smallest)
+    distances.estimate(0, len(scores), estimates)
+    assert (distances.exact(best), estimates[best]) == (0, 0)

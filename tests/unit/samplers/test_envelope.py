@@ -98,6 +98,12 @@ def test_capped_weights_and_masses_bound_the_capped_odds(size, shape, cap):
     check_masses(capped)
 
 
+@pytest.mark.parametrize("size", [1000, 5000])
+def test_a_cap_never_adds_weight(size):
+    envelope = make(SHAPES["normal"](size))
+    assert envelope.capped(UNIT // 8).total <= envelope.total
+
+
 @examples(60, 300)
 @given(
     st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=40),
@@ -120,6 +126,11 @@ def test_weights_are_close_above_where_it_matters(steps):
     odds = at_precision(256, lambda: (-arb(fmpq(gap.numerator, gap.denominator))).exp() * UNIT)
     assert less(arb(weight), odds * arb(1.0626)) is True
     assert weight == UNIT or less(odds, arb(weight)) is True
+
+
+def test_the_farthest_candidate_still_has_a_weight():
+    [[best, worst]] = weights_of(make([Fraction(10**400), Fraction(0)]))
+    assert (best, worst) == (UNIT, UNIT >> 28)
 
 
 class Outcomes(Chance):

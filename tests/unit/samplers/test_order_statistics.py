@@ -6,7 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tiers import loop_over
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples, loop_over
 
 from discreet.samplers import order_statistics
 from discreet.samplers.order_statistics import (
@@ -77,6 +79,17 @@ class TestKthLargest:
         for most in {1, min(10, size), min(500, size), size}:
             for rank in {1, most // 2 + 1, most} & set(range(1, most + 1)):
                 assert kth_largest(keys, rank, most) == ordered[rank - 1]
+
+    @examples(50, 200)
+    @given(
+        st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=300), st.data()
+    )
+    def test_of_any_keys(self, keys, data):
+        rank = data.draw(st.integers(1, len(keys)))
+        assert (
+            kth_largest(np.array(keys, dtype=np.uint64), rank, rank)
+            == sorted(keys, reverse=True)[rank - 1]
+        )
 
     @pytest.mark.parametrize("size", [100, 1000, 70_000])
     def test_every_value_is_touched_as_often_whatever_the_values_are(self, size, monkeypatch):

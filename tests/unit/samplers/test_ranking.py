@@ -78,6 +78,19 @@ def test_everybody_in_reach_of_the_last_is_on_the_list(shape, size, count, small
             assert distance - last < REACH * (1 + 1e-6)
 
 
+def test_some_of_these_have_a_shortlist_and_some_do_not():
+    """So that the test above says something."""
+    has = {
+        shape: find_shortlist(measured(make(5000)), 5) is not None for shape, make in SHAPES.items()
+    }
+    assert has["one in front"] is False or has["a slope"]
+    assert has["a slope"], "candidates that are alike follow each other"
+    assert has["a slope down"]
+    assert has["large"]
+    assert find_shortlist(measured(np.zeros(5000)), 5) is None, "all are in reach"
+    assert find_shortlist(measured(np.arange(50) * 100), 5) is None, "too few to be worth it"
+
+
 @examples(40, 200)
 @given(st.sets(st.integers(0, 30), min_size=1, max_size=30), st.integers(31, 40))
 def test_positions_name_everybody_once(members, size):
@@ -99,6 +112,11 @@ class TestHeap:
         assert found.members.tolist() == [3, 50, 120, 301]
         assert found.last == 301
         return scores, ShortlistEnvelope(distances, found)
+
+    def test_the_total_counts_everybody(self):
+        _, few = self.shortlisted()
+        assert few.total == few._list.total + 396 * LIGHTEST
+        assert few._list.total >= UNIT + 3 * LIGHTEST
 
     @pytest.mark.parametrize("leveled", [True, False], ids=["leveled", "not leveled"])
     def test_distances_of_the_heap_follow_the_point_of_view(self, leveled):
@@ -132,6 +150,18 @@ class TestHeap:
                 return 0
 
         assert few.propose(Heap()) is None
+
+    def test_somebody_from_the_heap(self):
+        _, few = self.shortlisted()
+
+        class Heap:
+            def coin(self, *_):
+                return True
+
+            def below(self, _):
+                return 5
+
+        assert few.propose(Heap()) == (9, LIGHTEST)
 
     def test_a_coin_of_the_heap_is_exact(self):
         _, few = self.shortlisted()

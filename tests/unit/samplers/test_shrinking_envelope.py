@@ -250,6 +250,11 @@ def test_best_of_rows_is_the_best_of_each_row(values, width, smallest):
         assert values[place] == (min if smallest else max)(row)
 
 
+def test_best_of_rows_of_an_array_with_gaps():
+    values = np.arange(100)[::-3]
+    assert best_of_rows(values, 4, False).tolist() == list(range(0, values.size, 4))
+
+
 @pytest.mark.parametrize("distance", [18, 19, 20])
 def test_in_reach_is_less_than_28_halvings(distance):
     """28 ln 2 = 19.408..."""

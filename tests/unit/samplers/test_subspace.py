@@ -16,9 +16,16 @@ from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
 from discreet.samplers import subspace, subspace_filter
 from discreet.samplers.normals import LazyNormals
-from discreet.samplers.subspace import Basis, _best
+from discreet.samplers.subspace import Basis, Orthonormal, _best
 from discreet.samplers.subspace_filter import Guess, log_acceptance
-from discreet.samplers.subspace_proposal import OUTSIDE, log_mass, log_peaks, make_designs, propose
+from discreet.samplers.subspace_proposal import (
+    OUTSIDE,
+    Proposal,
+    log_mass,
+    log_peaks,
+    make_designs,
+    propose,
+)
 from discreet.testing import SeededBits
 
 SPECTRA = {
@@ -219,6 +226,27 @@ def test_the_rest_is_bounded_where_floats_underflow(power, within):
             assert basis.log_rest(turned, frame, gram.inv()) < 0
 
     at_precision(256, check)
+
+
+def test_vectors_that_are_not_quite_orthonormal_become_so():
+    vectors = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 3)))[0] + 1e-8
+    near = Orthonormal(vectors)
+    one = arb_mat(3, 3, [int(i == j) for i in range(3) for j in range(3)])
+
+    def check():
+        turned = near.times(one, 192)
+        assert (turned.transpose() * turned).contains(one)
+        # and not far from what they were
+        assert abs(float(turned[0, 0]) - vectors[0, 0]) < 1e-7
+
+    at_precision(256, check)
+
+
+def test_a_proposal_that_needs_more_bits_says_so():
+    design = designs("usual", 2)[1]
+    wide = [arb(0, 2) for _ in range(design.normals)]
+    assert propose(design, wide) is None
+    assert isinstance(exact(design, proposals(design, 1)[0] * 0.1), Proposal)
 
 
 def test_the_last_factor_is_a_probability_near_one():

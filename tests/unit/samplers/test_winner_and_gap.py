@@ -88,6 +88,12 @@ class TestHazards:
                 likelihood = Fraction(math.exp(-distance))
                 assert likelihood / (1 - likelihood * time) <= factor * likelihood
 
+    def test_bands_follow_each_other_and_come_arbitrarily_close_to_one(self):
+        bands = list(islice(EXPONENTIAL.bands(), 60))
+        assert bands[0][0] == 0
+        assert all(before[1] == after[0] for before, after in pairwise(bands))
+        assert 1 - bands[-1][1] == Fraction(1, 2**60)
+
     @loop_over("noise", HAZARDS)
     @loop_over("time", [0.1, 0.6, 0.9])
     @loop_over("distance", [Fraction(0), Fraction(1, 3), Fraction(7)], ids=str)

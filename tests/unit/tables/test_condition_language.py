@@ -208,6 +208,9 @@ def test_the_tree_that_a_text_means(text, tree):
         ("age", "It needs one of = != < <= > >=, in, between or is after 'age'."),
         ("age 18", "It needs one of = != < <= > >=, in, between or is after 'age'."),
         ("age =", "It needs a number or a 'text' after '='."),
+        ("age == 18", "It needs = once for equal."),
+        ("age = null", "It needs 'is null' for an empty cell."),
+        ("age = 18 -- x", "It needs 'and' or 'or' before '--'."),
         ("age <> 18", "It needs != for unequal."),
         ("age = and", "It needs a number or a 'text' after '='."),
         (
@@ -551,6 +554,7 @@ class TestWrittenAndRead:
 
     @given(
         st.text(max_size=40)
+        | st.text("abc01'\"()=<>!,. andornti", max_size=40)
         | st.lists(WORDS | st.sampled_from(["(", ")", "=", "<", ",", "in", "is", "a"])).map(
             " ".join
         )

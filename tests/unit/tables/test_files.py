@@ -71,6 +71,11 @@ class TestHeaders:
         last = "a" if separator == "," else "a,b" if separator == ";" else "a,b;c"
         assert found == [{"who": "1", "the, item; here": last}]
 
+    def test_rows_have_no_say_in_it(self, tmp_path):
+        assert rows(written(tmp_path / "any.csv", "a,b\n1;2;3;4\n")) == [
+            {"a": "1;2;3;4", "b": None}
+        ]
+
     def test_the_callers_word(self, tmp_path):
         path = written(tmp_path / "any.txt", "a,b;c\n1,2;3\n")
         assert rows(CsvFile(path, separator=";")) == [{"a,b": "1,2", "c": "3"}]
@@ -93,6 +98,12 @@ class TestHeaders:
                 len(rows(CsvFile(written(tmp_path / f"{encoding}.csv", lines), encoding=encoding)))
                 == 253
             )
+
+    def test_a_file_in_another_encoding_that_changes_is_read_anew(self, tmp_path):
+        path = written(tmp_path / "any.csv", "a\né\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "é"}]
+        written(path, "a\nü\nö\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "ü"}, {"a": "ö"}]
 
     def test_line_breaks_in_cells_on_the_callers_word(self, tmp_path):
         path = written(tmp_path / "any.csv", 'a,b\n1,"x\ny"\n2,z\n')
@@ -138,6 +149,10 @@ class TestHeaders:
             table.having(["item"])
         assert error.value.__cause__ is None
         assert "any" not in str(error.value)
+
+    def test_without_quotes(self, tmp_path):
+        path = written(tmp_path / "any.csv", 'a,"b\n1,"x\n')
+        assert rows(CsvFile(path, quoted=False)) == [{"a": "1", '"b': '"x'}]
 
     @pytest.mark.parametrize(
         "header",

@@ -157,6 +157,12 @@ class TestLabels:
         again = [question_form("mode", groups=each)["groups"] for each in middle]
         assert [each["groups"] for each in asked] == again
 
+    def test_groups_and_candidates_of_iterators(self):
+        answers, _ = self.asked(
+            candidates=[iter(["cat", "dog"])], by=["pet"], groups=[iter(["cat", "dog"])]
+        )
+        assert answers == [{"cat": "cat", "dog": "dog"}]
+
     def test_labels_are_looked_at_once(self):
         (answer,), (asked,) = self.asked(candidates=[Changing(["cat", "dog"])])
         assert answer in asked["candidates"]
@@ -166,6 +172,12 @@ class TestLabels:
         session = Session(table, unit=OneRow(), budget=PureDP(4))
         for label in (0.1, np.float32(0.1)):
             session.counts("x", candidates=[label], epsilon=1)
+        assert session.spent() == 2
+
+    def test_prices_of_an_iterator(self):
+        session = Session(polars.DataFrame({"x": [9.0]}), unit=OneRow(), budget=PureDP(4))
+        for price in (1, 2):
+            assert session.best_price("x", prices=iter([price]), epsilon=1).value == price
         assert session.spent() == 2
 
     def test_text_is_what_it_is_compared_as(self):

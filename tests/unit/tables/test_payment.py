@@ -210,6 +210,12 @@ class TestTables:
         ):
             ledger.open("d", budget=PureDP(1), table=table)
 
+    def test_without_a_ledger_there_is_nothing_to_compare_with(self):
+        with pytest.raises(
+            ParameterError, match="'table_label' parameter of Session must be left out"
+        ):
+            Session(VOTES, unit=OneRow(), budget=PureDP(1), table_label="votes")
+
 
 class TestWindows:
     @pytest.fixture
@@ -227,6 +233,11 @@ class TestWindows:
             monthly.remaining("d", window=name)
         refused(monthly, "'window' parameter of Session must be", VOTES, window=name)
         assert len(monthly.accounts()) == 1
+
+    def test_one_wrong_name_among_right_ones_is_refused(self, monthly):
+        with pytest.raises(ParameterError, match="a month, written as '2026-10'"):
+            monthly.reserve("d", PureDP(1), request={}, window=["2026-10", "2026-1"])
+        assert monthly.remaining("d", window="2026-10") == 1
 
     def test_the_rows_that_are_paid_for(self, monthly):
         purse = LedgerBudget(monthly, "d", None, ["2026-12", "2026-10"], Asked(unit=OneRow()))

@@ -167,6 +167,25 @@ class TestAnswers:
         assert QUESTIONS["quantile"](session, epsilon=64).value == 25
         assert QUESTIONS["mode of many"](session, epsilon=64).value == "Ada"
 
+    def test_persons_count_once_and_rows_each(self):
+        same = pandas.DataFrame({"who": [1] * 50 + [2, 3], "item": ["a"] * 50 + ["b", "b"]})
+        answers = {
+            unit: Session(same, unit=unit, budget=PureDP(64))
+            .mode("item", candidates=["a", "b"], epsilon=64)
+            .value
+            for unit in (Person("who"), OneRow())
+        }
+        assert answers == {Person("who"): "b", OneRow(): "a"}
+
+    def test_everybody_has_the_same_value(self):
+        """The share of each person is where all of them are, and nowhere else."""
+        table = pandas.DataFrame({"age": [40] * 30})
+        session = Session(table, unit=OneRow(), budget=PureDP(1000))
+        for q in (0.5, 0.1, 0.9):
+            assert session.quantile("age", q=q, bounds=(0, 120), step=1, epsilon=64).value == 40
+        assert session.quantile("age", q=0.5, bounds=(50, 120), step=1, epsilon=64).value == 50
+        assert session.quantile("age", q=0.5, bounds=(0, 30), step=1, epsilon=64).value == 30
+
     def test_a_grid_of_one_point(self, session):
         assert (
             session.quantile("age", q=0.5, bounds=(0, 1), step=5, epsilon=1, rule="max").value == 0
@@ -363,6 +382,14 @@ class TestBudget:
         assert watched.reads == []
         assert session.remaining() == 3
 
+    @pytest.mark.parametrize("budget", [ZCDP(1)], ids=repr)
+    def test_budgets_in_rho_pay_for_the_parts_of_a_list(self, budget):
+        session = Session(VOTES, unit=Person("student"), budget=budget)
+        before = session.remaining()
+        release = QUESTIONS["top_k"](session, delta=1e-6, method="one-shot")
+        assert release.loss == ApproxDP(1, 1e-6)
+        assert 0 < before - session.remaining() < PureDP(1).to_zcdp().rho
+
     def test_a_failure_keeps_the_charge_and_its_secret(self, watched):
         """One text for every failure after the charge: its kind may depend on the data, too."""
         session = Session(watched.table, unit=Person("student"), budget=PureDP(10))
@@ -378,6 +405,18 @@ class TestBudget:
             assert failed.value.__context__ is failed.value.__cause__ is None
             assert session.remaining() == 9 - place
 
+    def test_an_interruption_says_what_was_charged(self, session, monkeypatch):
+        monkeypatch.setattr(
+            "discreet.questions.mode.count_candidates", _raiser(KeyboardInterrupt())
+        )
+        with pytest.raises(KeyboardInterrupt) as interrupted:
+            QUESTIONS["mode"](session)
+        told = (
+            "The question was interrupted after it was paid for: PureDP(epsilon=1) stays charged."
+        )
+        assert str(interrupted.value) == told
+        assert session.remaining() == 9
+
 
 class TestNothingShows:
     def test_the_history_has_no_answers(self, session):
@@ -390,6 +429,12 @@ class TestNothingShows:
             "(ChargedQuestion(what='mode', column='teacher', loss=PureDP(epsilon=1)), "
             "ChargedQuestion(what='select'"
         )
+
+    def test_the_history_cannot_be_changed(self, session):
+        QUESTIONS["mode"](session)
+        assert isinstance(session.history(), tuple)
+        with pytest.raises(AttributeError):
+            session.history()[0].what = "other"
 
     @pytest.mark.parametrize(
         "source",
@@ -443,6 +488,20 @@ class TestWrongParameters:
         wrong = [True, truths, *series, 3, nw.col("agrees")]
         self.refuse_each(session, name, "where", wrong, rule, ParameterTypeError)
 
+    @pytest.mark.parametrize(
+        ("where", "rule"),
+        [
+            ("age = 'old'", "a number, without quotes, for the column 'age'. Got 'old'."),
+            ("agrees > true", "= or != with true or false for the column 'agrees'. Got True."),
+            ("born = 'soon'", "a day such as '2025-03-01' for the column 'born'. Got 'soon'."),
+            ("age >", "a condition such as .* It needs a number or a 'text' after '>'."),
+        ],
+        ids=str,
+    )
+    def test_where_with_a_public_mistake(self, session, where, rule):
+        rule = f"The 'where' parameter of Session.mode must be {rule}"
+        self.refuse(session, lambda s: QUESTIONS["mode"](s, where=where), rule)
+
     def test_a_column_whose_name_is_a_number(self):
         table = pandas.DataFrame({"student": [1], 2024: ["Ada"]})
         session = Session(table, unit=Person("student"), budget=PureDP(2))
@@ -465,6 +524,45 @@ class TestWrongParameters:
             r"Got '\w+, of \w+'"
         )
         self.refuse(session, ask, rule, ParameterTypeError)
+
+    def test_candidates(self, session):
+        for candidates, rule in {
+            (): "at least one",
+            ("Ada", "Ada"): "all different",
+            ("Ada", None): "without empty labels",
+            ("Ada", float("nan")): "without empty labels",
+            ("Ada", 3): "text, like the column",
+            ("Ada", "\ud800"): "text, like the column",
+            ("Ada", "B\0b"): "text, like the column",
+            ("Ada", pandas.NA): "without empty labels",
+        }.items():
+            ask = lambda s, c=candidates: s.mode("teacher", candidates=list(c), epsilon=1)  # noqa: E731
+            self.refuse(
+                session, ask, f"The 'candidates' parameter of Session.mode must be {rule}. Got "
+            )
+
+    @pytest.mark.parametrize(
+        ("column", "label", "rule"),
+        [
+            ("age", "20", "numbers of at most 64 bits, like the column"),
+            ("age", True, "numbers of at most 64 bits, like the column"),
+            ("age", 2**63, "numbers of at most 64 bits, like the column"),
+            ("age", float("inf"), "numbers of at most 64 bits, like the column"),
+            ("pays", 10**30, "numbers of at most 64 bits, like the column"),
+            ("agrees", 1, "True or False, like the column"),
+            ("born", "2000-01-01", "dates, like the column"),
+            ("born", datetime.datetime(2000, 1, 1), "dates, like the column"),
+        ],
+        ids=str,
+    )
+    def test_candidates_that_the_column_cannot_have(self, session, column, label, rule):
+        rule = f"The 'candidates' parameter of Session.mode must be {rule}. Got "
+        self.refuse(
+            session,
+            lambda s: s.mode(column, candidates=[label], epsilon=1),
+            rule,
+            ParameterTypeError,
+        )
 
     def test_columns_of_other_types(self):
         table = duckdb.connect().sql(
@@ -556,6 +654,25 @@ class TestWrongParameters:
         )
         rule = "The 'limit' parameter of Session.top_k must be at least k, 3. Got 2."
         self.refuse(session, lambda s: s.top_k("teacher", k=3, epsilon=1, delta=0.1, limit=2), rule)
+
+    @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
+    def test_a_rule_has_no_default(self, session, name):
+        match = (
+            rf"The 'rule' parameter of Session.{name} must be given if a person can have "
+            rf"several rows\. Got None\. Say which value counts if a person has several rows"
+        )
+        ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
+        self.refuse(session, ask, match, ParameterTypeError)
+
+    @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
+    def test_a_rule_where_each_row_is_protected_by_itself(self, name):
+        session = Session(VOTES, unit=OneRow(), budget=PureDP(10))
+        match = (
+            f"'rule' parameter of Session.{name} must be left out if each row is protected by "
+            f"itself"
+        )
+        self.refuse(session, lambda s: QUESTIONS[name](s), match)
+        assert QUESTIONS[name](session, rule=None).loss == PureDP(1)
 
     @pytest.mark.parametrize("name", ["quantile", "quantiles"])
     def test_rows_per_person(self, session, name):
@@ -859,6 +976,25 @@ class TestItemsPerPerson:
         assert sum(counts.values()) == 60
         assert sum(others.values()) == 1200
 
+    def test_they_are_chosen_anew_for_each_question(self, counted):
+        session = Session(reads(), unit=Person("reader"), budget=ApproxDP(1000, 0.1))
+        for _ in range(3):
+            self.ASK(session, fresh=True)
+        assert len({tuple(sorted(counts.items())) for _, counts in counted}) == 3
+
+    @pytest.mark.parametrize(
+        "make", [pandas.DataFrame, polars.from_pandas], ids=["duckdb", "polars"]
+    )
+    def test_seeded_bits_choose_the_same_in_any_order_of_rows(self, counted, make):
+        releases = []
+        for seed in (1, 2, 3):
+            table = make(reads().sample(frac=1, random_state=seed))
+            session = Session(table, unit=Person("reader"), budget=ApproxDP(1000, 0.1))
+            releases.append(self.ASK(session, bits=SeededBits(4)))
+        assert releases[0] == releases[1] == releases[2]
+        assert counted[0][1] == counted[1][1] == counted[2][1]
+        assert releases[0].seeded
+
     def test_a_list_costs_what_one_selection_costs(self):
         """Its delta besides. The bound changes how high the threshold is, not the price."""
         names = {None: "limited-domain", 1: "threshold-gaussian", 3: "threshold-gaussian"}
@@ -870,6 +1006,13 @@ class TestItemsPerPerson:
             assert release.loss == session.history()[0].loss
             assert release.loss.delta == Fraction(1, 10**6)
             assert 350 <= before - session.remaining() <= 400
+
+    def test_an_epsilon_beyond_coins_is_paid_in_epsilon(self):
+        session = Session(reads(), unit=Person("reader"), budget=ApproxDP(1, 1e-5))
+        release = self.ASK(session, epsilon=0.5, delta=1e-6, items_per_person=1)
+        assert release.mechanism == "threshold-laplace"
+        assert release.loss == ApproxDP(0.5, 1e-6)
+        assert str(session.remaining()) == "0.5 epsilon"
 
     def test_a_row_has_one_item_and_needs_no_cap(self, counted):
         # Text by its type: a column of objects, as older versions of pandas make, can hold lists.
@@ -1067,6 +1210,12 @@ class TestTheMechanismFollowsTheBudget:
             question_of(lambda s: QUESTIONS["mode"](s, epsilon=0.1, with_gap=True))
         )
         assert 1 + price.questions_left == gaps
+
+    @pytest.mark.parametrize("k", [1, 2])
+    def test_short_lists(self, k):
+        session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
+        session.top_k("teacher", k=k, candidates=TEACHERS, epsilon=0.1)
+        assert session.spent() <= 100
 
 
 class TestWhatASessionIs:

@@ -194,6 +194,11 @@ class TestMissing:
         assert "4711" not in str(error.value)
         assert error.value.__context__ is None
 
+    @pytest.mark.parametrize("text", ["", "\n", "a,a\n1,2\n", "a,b,A,a\n"], ids=repr)
+    def test_headers_that_name_no_columns(self, file, text):
+        with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
+            open_table(file("votes.csv", text))
+
     @pytest.mark.parametrize("text", ["", "[1, 2]\n", '"text"\n7\n', "not JSON\n"], ids=repr)
     def test_lines_without_an_object_have_no_rows(self, file, text):
         """Whether there is one is a matter of rows, so the table opens."""
@@ -217,6 +222,13 @@ class TestMissing:
     def test_a_sheet_has_to_be_saved_as_csv(self, file):
         with pytest.raises(ParameterError, match="Save the sheet as CSV first, or "):
             open_table(file("votes.xlsx", "canary"))
+
+    def test_two_columns_of_one_name(self):
+        frame = pandas.DataFrame([["Ada", "Bob"]], columns=["a", "a"])
+        with pytest.raises(
+            ParameterTypeError, match=r"The 'table' parameter must be .*Got 'DataFrame'"
+        ):
+            open_table(frame)
 
     def test_columns_that_no_engine_holds(self):
         with pytest.raises(
@@ -294,6 +306,12 @@ class TestNoRowChangesHowOthersAreRead:
     def test_csv(self, file):
         for number, line in enumerate(LINES.values()):
             self.check_csv(file, line, (0, 15, 30)[number % 3])
+
+    @pytest.mark.sizes
+    @pytest.mark.parametrize("what", LINES)
+    def test_csv_in_every_place(self, file, what):
+        for at in (0, 15, 30):
+            self.check_csv(file, LINES[what], at)
 
     def check_csv(self, file, line, at):
         honest = [f"{number},{'xyz'[number % 3]}" for number in range(30)]
