@@ -43,6 +43,7 @@ EVERYDAY = (
     "IntervalExponentialMechanism",
     "RandomizedResponse",
     "ReportNoisyMax",
+    "RoundedGaussian",
     "UnknownDomainTopK",
 )
 

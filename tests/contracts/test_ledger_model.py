@@ -224,7 +224,7 @@ class LedgerMachine(RuleBasedStateMachine):
         smaller = type(known.budget) is not type(budget) or not known.budget <= budget
         if smaller or known.closed:
             with pytest.raises(
-                (ParameterError, BudgetClosedError), match=r"as before|no small|for g"
+                (ParameterError, BudgetClosedError), match=r"as before|no small|closed p"
             ):
                 self.ledger.extend(dataset, **options)
             return

@@ -420,13 +420,13 @@ def _gaussian(p: Floats, q: Floats) -> float:
     sides = [np.cumsum(np.exp(side[order]))[:-1] for side in (p, q)]
     # the smaller of an event and its opposite keeps its digits
     rests = [np.cumsum(np.exp(side[order])[::-1])[::-1][1:] for side in (p, q)]
-    if not sides[0].size:
-        return 0.0
+    # of an event or opposite that is too rare for floats nothing is known
+    known = np.all([*sides, *rests], axis=0)
     first, second = (
-        np.where(side < 0.5, _quantiles(side), -_quantiles(rest))
+        np.where(side < 0.5, _quantiles(side), -_quantiles(rest))[known]
         for side, rest in zip(sides, rests, strict=True)
     )
-    return float(np.max(first - second))
+    return float(np.max(first - second, initial=0.0))
 
 
 def _quantile(chance: float) -> float:
@@ -436,9 +436,8 @@ def _quantile(chance: float) -> float:
 def _quantiles(chances: Floats) -> Floats:
     """Normal quantiles in floats; infinite at the ends."""
     inner = NormalDist().inv_cdf
-    return np.array(
-        [inner(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in chances.tolist()]
-    )
+    found = [inner(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in chances.flat]
+    return np.array(found).reshape(chances.shape)
 
 
 def _at_delta(p: Floats, q: Floats, delta: float) -> float:
