@@ -1671,7 +1671,7 @@ class TestAnchorFiles:
                 ):
                     use(ledger)
         with pytest.raises(
-            LedgerError, match=r"the last entry of the ledger .* Find out why\. Write the"
+            LedgerError, match=r"the last entry of the ledger .* First find out why\."
         ):
             Ledger(place.url, anchor_file=file)
 

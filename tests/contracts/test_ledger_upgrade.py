@@ -117,7 +117,7 @@ def test_keys_and_answers_are_still_there(ledger):
     for key, loss in (("not kept", PureDP(Fraction(1, 3))), ("lost", BoundedRange(0.25))):
         with pytest.raises(ReservationLostError, match="charged before"):
             ledger.reserve("pure", loss, request=ASK, key=key)
-    with pytest.raises(KeyReusedError, match="one request"):
+    with pytest.raises(KeyReusedError, match="must be new for a new request"):
         ledger.reserve("pure", PureDP(0.2), request=ASK, key="kept")
     assert [one.release.value for one in ledger.answers()] == ["Cy", "Ada"]
     assert [made.number for made in ledger.history("pure")] == [7, 5, 3]
