@@ -210,7 +210,8 @@ class Charge:
             analyst=entry.analyst or None,
             windows=entry.windows,
             loss=entry.loss,
-            amount=_amount(tariff, sums, terms),
+            # an analyst's budget is another one
+            amount=_amount(tariff, sums, None if entry.analyst else terms),
             delta=Fraction(sums.delta, UNITS),
             request=entry.request,
             key=entry.key,

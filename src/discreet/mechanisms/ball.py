@@ -92,7 +92,7 @@ class BallExponentialMechanism:
     _loss: Loss = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        choice(self.loss, LOSS_NAMES, "loss")
+        set_frozen(self, loss=choice(self.loss, LOSS_NAMES, "loss"))
         if (self.epsilon is None) == (self.rho is None):
             rule = "given, or 'rho' in its place (exactly one of the two)"
             raise ParameterError("epsilon", rule, self.epsilon)

@@ -73,7 +73,7 @@ class SelectionMechanism(WithRange, ABC):
     _usual: dict[int, Accuracy] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        choice(self.objective, OBJECTIVES, "objective")
+        set_frozen(self, objective=choice(self.objective, OBJECTIVES, "objective"))
         WithRange.__post_init__(self)
         # rate = epsilon / range: docs/proofs/exponential.md#privacy
         set_frozen(self, _rate=rational(self.epsilon) / rational(self._range.value))

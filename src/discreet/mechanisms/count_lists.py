@@ -87,10 +87,10 @@ class ListRequest(WithRange):
     candidates: int | None = None
 
     def __post_init__(self) -> None:
-        choice(self.method, TOP_K_METHODS, "method")
+        set_frozen(self, method=choice(self.method, TOP_K_METHODS, "method"))
         set_frozen(self, k=count(self.k, "k"), delta=read_delta(self.delta))
-        set_frozen(self, items_per_person=self._read_items(self.items_per_person))
         WithRange.__post_init__(self)
+        set_frozen(self, items_per_person=self._read_items(self.items_per_person))
 
     def _read_items(self, items_per_person: int | None) -> int | None:
         if items_per_person is None:
@@ -109,12 +109,12 @@ class ListRequest(WithRange):
             return self._histogram()
         if self.price is not None and self.method == "auto" and not self.delta:
             return self._at_price(self.price)
-        picks = self._picks(self.epsilon)
+        picks = self._picks(Epsilon(self.epsilon))
         if not self.with_counts:
             made: CountList = picks
         else:
             # half of epsilon for the names, half for their counts
-            half = self.epsilon.part(_HALF)
+            half = Epsilon(self.epsilon / 2)
             picks = self._picks(half)
             made = CountedSelection(picked=picks, noise=self.noise(half))
         if self.method != "auto" or self.items_per_person is None:
@@ -179,7 +179,7 @@ class ListRequest(WithRange):
             raise ParameterError("method", rule, self.method, hint)
         return HistogramTopK(
             k=self.k,
-            epsilon=self.epsilon,
+            epsilon=Epsilon(self.epsilon),
             delta=self.delta,
             items_per_person=self.items_per_person,
             objective=self.objective,
@@ -254,13 +254,13 @@ def _unknown_of(request: ListRequest, limit: int | None) -> Iterator[UnknownList
     if request.items_per_person is not None:
         yield UnknownDomainHistogram(
             k=request.k,
-            epsilon=request.epsilon,
+            epsilon=Epsilon(request.epsilon),
             delta=request.delta,
             items_per_person=request.items_per_person,
         )
     if limit is None or request.method == "histogram":
         return
-    part = request.epsilon.part(_HALF) if request.with_counts else request.epsilon
+    part = Epsilon(request.epsilon / 2 if request.with_counts else request.epsilon)
     picks = UnknownDomainTopK(
         k=request.k,
         epsilon=part,
@@ -327,7 +327,7 @@ MANY = 4096
 
 def make_top_k(
     k: int,
-    epsilon: Fraction,
+    epsilon: Epsilon,
     delta: Fraction,
     span: ScoreRange,
     method: TopKMethod = "auto",

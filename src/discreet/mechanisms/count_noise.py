@@ -12,7 +12,7 @@ from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho
 from discreet.mechanisms.rounded_gaussian import RoundedGaussian
-from discreet.privacy.parameters import NOT_PRIVATE
+from discreet.privacy.parameters import Epsilon, acknowledged
 from discreet.randomness.chance import Chance
 from discreet.release import NoisyCounts
 
@@ -36,12 +36,11 @@ def make_noise(
     delta.
     """
     # the moves add up to `moved`, and so do their squares: docs/proofs/histograms.md#privacy
-    laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved)
+    laplace = DiscreteLaplace(epsilon=Epsilon(epsilon), sensitivity=moved)
     rho = gaussian_rho(epsilon, delta, moved=moved) if delta else None
     if not rho:
         return laplace
-    # a large rho is that of a large epsilon, which was acknowledged
-    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=NOT_PRIVATE)
+    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledged(rho))
     return gaussian if gaussian.deviation < laplace.deviation else laplace
 
 

@@ -145,7 +145,7 @@ class CountedSelection:
 
 def make_counted(made: SelectionMechanism) -> CountedSelection:
     """A pick with half of the epsilon of this one, and its score with the other half."""
-    half = made.epsilon.part(Fraction(1, 2))
+    half = Epsilon(made.epsilon / 2)
     # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
     noise = counting_noise(half, made._range, moved=1)
     return CountedSelection(picked=replace(made, epsilon=half), noise=noise)

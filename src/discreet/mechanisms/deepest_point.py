@@ -80,7 +80,7 @@ class DeepestPoint(WithEpsilon):
 
     def __post_init__(self) -> None:
         WithEpsilon.__post_init__(self)
-        choice(self.unit, DEEPEST_UNITS, "unit")
+        set_frozen(self, unit=choice(self.unit, DEEPEST_UNITS, "unit"))
         # docs/proofs/deepest-point.md#privacy
         score_range = 1 if self.unit == "point" else 2
         set_frozen(self, _grids=_read_grids(self.bounds, self.step))

@@ -186,7 +186,7 @@ class GeneralizedExponentialMechanism(WithEpsilon):
         WithEpsilon.__post_init__(self)
         beta = read_probability(self.failure_probability, "failure_probability")
         set_frozen(self, failure_probability=beta)
-        choice(self.objective, OBJECTIVES, "objective")
+        set_frozen(self, objective=choice(self.objective, OBJECTIVES, "objective"))
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]

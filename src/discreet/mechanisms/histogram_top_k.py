@@ -36,9 +36,8 @@ from discreet.mechanisms.unknown_domain import positive_delta, read_counts
 from discreet.mechanisms.whole_noise import smallest_bound
 from discreet.privacy.loss import ApproxDP, Composed, Loss, PureDP
 from discreet.privacy.parameters import (
-    NOT_PRIVATE,
-    Epsilon,
     Slot,
+    acknowledged,
     given,
     parameterized,
     read_delta,
@@ -257,7 +256,7 @@ class HistogramTopK(NoisyList):
     (['cats', 'dogs'], (912, 700), 4)
     """
 
-    epsilon: Slot[Number, Epsilon] = given()
+    epsilon: Slot[Number, Fraction] = given()
     delta: Slot[Number, Fraction] = given(default=0)
     items_per_person: int
     acknowledge: str | None = None
@@ -392,7 +391,7 @@ class UnknownDomainHistogram(NoisyUnknownList):
     (['cats', 'dogs'], (912, 700), 15)
     """
 
-    epsilon: Slot[Number, Epsilon] = given()
+    epsilon: Slot[Number, Fraction] = given()
     delta: Slot[Number, Fraction] = given(default=0)
     items_per_person: int
     acknowledge: str | None = None
@@ -434,10 +433,8 @@ class UnknownDomainHistogram(NoisyUnknownList):
             rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)
             if rho is None:
                 continue
-            # a large rho is that of a large epsilon, which was acknowledged
-            noise = DiscreteGaussian(
-                rho=rho, squared_sensitivity=self.items_per_person, acknowledge=NOT_PRIVATE
-            )
+            items, said = self.items_per_person, acknowledged(rho)
+            noise = DiscreteGaussian(rho=rho, squared_sensitivity=items, acknowledge=said)
             # docs/proofs/gaussian-profile.md#thresholds
             found = threshold(self.epsilon, self.delta, noise.variance, moved=self.items_per_person)
             if found is not None:

@@ -100,7 +100,7 @@ class IntervalExponentialMechanism(WithRange):
     def __post_init__(self) -> None:
         # over the points of a public grid: docs/proofs/quantiles.md#one-quantile
         WithRange.__post_init__(self)
-        choice(self.objective, OBJECTIVES, "objective")
+        set_frozen(self, objective=choice(self.objective, OBJECTIVES, "objective"))
         low, high = _read_bounds(self.bounds)
         set_frozen(self, _low=low, _high=high, _step=_read_step(self.step, high - low))
         set_frozen(self, _rate=self.epsilon / self._range.value, _loss=BoundedRange(self.epsilon))

@@ -68,7 +68,7 @@ class TopKMechanism(WithRange, ABC):
 
     def __post_init__(self) -> None:
         set_frozen(self, k=count(self.k, "k"), delta=read_delta(self.delta))
-        choice(self.objective, OBJECTIVES, "objective")
+        set_frozen(self, objective=choice(self.objective, OBJECTIVES, "objective"))
         # docs/proofs/top-k.md#peeling-privacy
         WithRange.__post_init__(self)
         set_frozen(self, _resolution=nearest_float(self._range.resolution), _usual={})
@@ -274,7 +274,7 @@ class PeelingTopK(TopKMechanism):
     def __post_init__(self) -> None:
         # first, because the loss of a pick is that of its mechanism:
         # docs/proofs/top-k.md#peeling-privacy
-        choice(self.mechanism, PICK_NAMES, "mechanism")
+        set_frozen(self, mechanism=choice(self.mechanism, PICK_NAMES, "mechanism"))
         TopKMechanism.__post_init__(self)
 
     @property

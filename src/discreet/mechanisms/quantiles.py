@@ -138,8 +138,8 @@ class OneQuantile(WithEpsilon):
 
     def __post_init__(self) -> None:
         WithEpsilon.__post_init__(self)
-        choice(self.neighbours, NEIGHBOURS, "neighbours")
-        choice(self.mechanism, PICK_NAMES, "mechanism")
+        set_frozen(self, neighbours=choice(self.neighbours, NEIGHBOURS, "neighbours"))
+        set_frozen(self, mechanism=choice(self.mechanism, PICK_NAMES, "mechanism"))
 
     def privacy_loss(self) -> Loss:
         """What the release costs."""
@@ -203,11 +203,11 @@ class ManyQuantiles(WithEpsilon):
             set_frozen(self, mechanism=self.price.mechanism)
         if self.method != "auto" or self.delta:
             set_frozen(self, price=None)
-        choice(self.mechanism, PICK_NAMES, "mechanism")
+        set_frozen(self, mechanism=choice(self.mechanism, PICK_NAMES, "mechanism"))
         WithEpsilon.__post_init__(self)
         set_frozen(self, delta=read_delta(self.delta))
-        choice(self.neighbours, NEIGHBOURS, "neighbours")
-        choice(self.method, QUANTILE_METHODS, "method")
+        set_frozen(self, neighbours=choice(self.neighbours, NEIGHBOURS, "neighbours"))
+        set_frozen(self, method=choice(self.method, QUANTILE_METHODS, "method"))
         if self.method == "joint":
             self._require_small()
         # "auto" by benchmarks/quantiles.py, for any number and any data

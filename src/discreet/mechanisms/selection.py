@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import choice
+from discreet.exact.rationals import choice, set_frozen
 from discreet.literals import MECHANISM_NAMES, NOISES, MechanismName, Noise, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.laws import (
@@ -149,7 +149,7 @@ class ReportNoisyMax(SelectionMechanism):
 
     def __post_init__(self) -> None:
         # first, because the law is that of the noise: docs/proofs/report-noisy-max.md
-        choice(self.noise, NOISES, "noise")
+        set_frozen(self, noise=choice(self.noise, NOISES, "noise"))
         SelectionMechanism.__post_init__(self)
 
     @property

@@ -33,7 +33,6 @@ from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Composed, Loss
 from discreet.privacy.parameters import (
-    Epsilon,
     Slot,
     WithEpsilon,
     given,
@@ -98,7 +97,7 @@ class UnknownDomainTopK(WithEpsilon):
     limit: int
     items_per_person: int | None = None
     _domain: LimitedDomain = field(init=False, compare=False)
-    _loss: Loss = field(init=False, compare=False)
+    _loss: Loss = field(init=False)
 
     def __post_init__(self) -> None:
         set_frozen(self, k=count(self.k, "k"), delta=positive_delta(self.delta))
@@ -130,7 +129,7 @@ class UnknownDomainTopK(WithEpsilon):
         # docs/proofs/unknown-domain.md#privacy
         domain = LimitedDomain(pick, made.delta, made.limit, made.items_per_person)
         loss = Composed({pick: k}, made.delta)
-        set_frozen(made, epsilon=Epsilon(k * pick.epsilon), _domain=domain, _loss=loss)
+        set_frozen(made, epsilon=k * pick.epsilon, _domain=domain, _loss=loss)
         return made
 
     def __repr__(self) -> str:

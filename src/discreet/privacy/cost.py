@@ -163,7 +163,8 @@ class Amount:
         if (self.unit, self.coin) != (other.unit, other.coin):
             unit = self.unit if self.coin is None else f"coins of {short(self.coin)}"
             raise ParameterError("other", f"in {unit}", other)
-        return Amount(self.value + sign * other.value, self.unit, self.coin, self.whole)
+        whole = self.whole if self.whole == other.whole else None
+        return Amount(self.value + sign * other.value, self.unit, self.coin, whole)
 
     def _comparable(self, other: object) -> Rational | float | None:
         if isinstance(other, Amount):

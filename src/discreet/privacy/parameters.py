@@ -69,25 +69,25 @@ _SLOT = re.compile(r"Slot\[(.*), .*\]")
 
 
 class Epsilon(Fraction):
-    """An epsilon that was read. Whoever takes an epsilon takes it as it is: above 64, its caller
-    acknowledged that where it was read.
+    """An epsilon that was read, on its way inside the package: above 64, its caller acknowledged
+    that where it was read. Nothing public keeps one, so nobody can hand it to another mechanism.
     """
 
     __slots__ = ()
 
-    def part(self, share: Fraction) -> Epsilon:
-        """A part of it, which needs no acknowledgement of its own."""
-        return Epsilon(self * share)
 
-    def __repr__(self) -> str:
-        return repr(Fraction(self))
-
-
-def read_epsilon(epsilon: Number, acknowledge: str | None = None) -> Epsilon:
+def read_epsilon(epsilon: Number, acknowledge: str | None = None) -> Fraction:
     """A positive epsilon; above 64 only with the caller's acknowledgement."""
     if isinstance(epsilon, Epsilon):
-        return epsilon
-    return Epsilon(_read_loss(epsilon, "epsilon", acknowledge))
+        return positive(Fraction(epsilon), epsilon, "epsilon")
+    return _read_loss(epsilon, "epsilon", acknowledge)
+
+
+def acknowledged(rho: Fraction) -> str | None:
+    """What a rho needs that was made of an epsilon: if it is large, so was the epsilon, and that
+    was acknowledged.
+    """
+    return NOT_PRIVATE if rho > _LARGEST_LOSS else None
 
 
 @parameterized
@@ -98,7 +98,7 @@ class WithEpsilon:
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
 
-    epsilon: Slot[Number, Epsilon] = given()
+    epsilon: Slot[Number, Fraction] = given()
     acknowledge: str | None = None
 
     def __post_init__(self) -> None:

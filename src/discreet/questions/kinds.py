@@ -525,7 +525,8 @@ _WRITTEN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
 
 
 def _read_epsilon(value: Any, name: str) -> Fraction:
-    return read_epsilon(value, None)
+    # in a question nobody can acknowledge a large one
+    return read_epsilon(Fraction(value) if isinstance(value, Fraction) else value, None)
 
 
 def _read_delta(value: Any, name: str) -> Fraction:

@@ -1,14 +1,17 @@
 """What the caller says about one person's reach becomes an exact range."""
 
+import enum
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 from tiers import loop_over
 
 import discreet
-from discreet.privacy.parameters import ScoreRange, read_epsilon
+from discreet import ParameterError
+from discreet.privacy.parameters import NOT_PRIVATE, Epsilon, ScoreRange, read_epsilon
 
 
 @loop_over(
@@ -83,7 +86,7 @@ def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
 
 
 def test_a_part_of_an_epsilon_was_acknowledged_with_it():
-    half = read_epsilon(200, discreet.NOT_PRIVATE).part(Fraction(1, 2))
+    half = Epsilon(read_epsilon(200, discreet.NOT_PRIVATE) / 2)
     assert discreet.mechanisms.PermuteAndFlip(epsilon=half, sensitivity=1).epsilon == 100
     with pytest.raises(discreet.ParameterError, match=r"at most 64\. Got 100"):
         discreet.mechanisms.PermuteAndFlip(epsilon=Fraction(half), sensitivity=1)
@@ -112,3 +115,61 @@ def test_a_range_that_was_read_says_what_its_caller_said(said):
     assert made.rate == stated.rate
     with pytest.raises(discreet.ParameterError, match=r"'score_range' parameter .* given alone"):
         discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=1, score_range=span)
+
+
+class TestWhatAMechanismKeeps:
+    """One that was acknowledged vouches for itself alone."""
+
+    def large(self):
+        made = discreet.mechanisms.ExponentialMechanism(
+            epsilon=100, sensitivity=1, acknowledge=NOT_PRIVATE
+        )
+        return made.epsilon
+
+    def test_its_epsilon_is_a_plain_number(self):
+        for made in (
+            discreet.mechanisms.DiscreteLaplace(epsilon=1, sensitivity=1),
+            discreet.mechanisms.HistogramTopK(k=2, epsilon=1, items_per_person=1),
+            discreet.mechanisms.UnknownDomainTopK(k=2, epsilon=1, delta=1e-6, limit=9),
+        ):
+            assert type(made.epsilon) is Fraction
+
+    def test_another_mechanism_asks_again(self):
+        with pytest.raises(ParameterError, match=r"'epsilon' .* at most 64"):
+            discreet.select([1, 2], epsilon=self.large(), sensitivity=1)
+        with pytest.raises(ParameterError, match=r"'epsilon' .* at most 64"):
+            discreet.mechanisms.DiscreteLaplace(epsilon=self.large(), sensitivity=1)
+
+    @pytest.mark.parametrize("epsilon", [Fraction(100), Epsilon(100)], ids=["plain", "read"])
+    def test_a_session_takes_no_large_one(self, epsilon):
+        rows = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"], "pay": [1, 2]})
+        budget = discreet.PureDP(1000)
+        session = discreet.Session(rows, unit=discreet.Person("person"), budget=budget)
+        for ask in (
+            lambda: session.mode("item", candidates=["a", "b"], epsilon=epsilon, with_counts=True),
+            lambda: session.counts("item", candidates=["a", "b"], epsilon=epsilon),
+            lambda: session.quantile(
+                "pay", q=0.5, bounds=(0, 9), step=1, rule="max", epsilon=epsilon
+            ),
+        ):
+            with pytest.raises(ParameterError, match=r"'epsilon' .* at most 64"):
+                ask()
+        assert session.spent() == 0
+
+    @pytest.mark.parametrize("epsilon", [Epsilon(0), Epsilon(-1)], ids=str)
+    def test_what_was_read_is_positive_all_the_same(self, epsilon):
+        with pytest.raises(ParameterError, match=r"'epsilon' .* greater than 0"):
+            discreet.mechanisms.DiscreteLaplace(epsilon=epsilon, sensitivity=1)
+
+    def test_noise_of_a_small_epsilon_says_nothing_about_a_large_one(self):
+        made = discreet.mechanisms.HistogramTopK(k=3, epsilon=1, delta=1e-6, items_per_person=100)
+        assert made.noise.acknowledge is None
+
+    def test_a_word_is_the_plain_word(self):
+        class Word(enum.StrEnum):
+            LEAST = "min"
+
+        made = discreet.mechanisms.ExponentialMechanism(
+            epsilon=1, sensitivity=1, objective=Word.LEAST
+        )
+        assert type(made.objective) is str
