@@ -10,6 +10,7 @@ import signal
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from math import ceil
@@ -1713,6 +1714,24 @@ class TestAnchorFiles:
             Ledger(place.url, anchor_file=tmp_path / "nowhere" / "anchor")
         with Ledger(place.url, anchor_file=tmp_path / "here" / ".." / "anchor") as ledger:
             ledger.open("survey", budget=PureDP(1))
+
+    @pytest.mark.parametrize("use", [charge, Ledger.verify], ids=["charge", "verify"])
+    def test_what_another_ledger_keeps_meanwhile_is_no_cut(self, place, tmp_path, monkeypatch, use):
+        """A transaction sees the entries that were there when it began."""
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as one, Ledger(place.url, anchor_file=file) as two:
+            one.open("survey", budget=PureDP(1))
+            before = one._store.reading
+
+            @contextmanager
+            def reading():
+                with before() as transaction:
+                    transaction.head()
+                    charge(two, 0.01)
+                    yield transaction
+
+            monkeypatch.setattr(one._store, "reading", reading)
+            use(one)
 
     def test_threads_and_other_ledgers_never_move_it_back(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"

@@ -69,19 +69,24 @@ class AnchorFile:
                 f"The anchor file {self._path} must be writable. Got: {problem}."
             ) from None
 
-    def begin(self, transaction: Transaction, name: str) -> tuple[bool, Anchor]:
+    def begin(
+        self, transaction: Transaction, name: str, kept: Anchor | None
+    ) -> tuple[bool, Anchor]:
         """Find out whether the ledger notes that it has this file, and its latest point.
 
         Raises if it has and the file is gone, or is that of another ledger.
         """
         is_noted = transaction.request(ANCHORED) is not None
-        if not is_noted and self.read() is None:
+        if not is_noted and kept is None:
             return False, transaction.head()
-        return is_noted, self.require(transaction, name)
+        return is_noted, self.require(transaction, name, kept)
 
-    def require(self, transaction: Transaction, name: str) -> Anchor:
-        """Refuse a ledger without the point that was kept; the ledger's latest point."""
-        kept, head = self.read(), transaction.head()
+    def require(self, transaction: Transaction, name: str, kept: Anchor | None) -> Anchor:
+        """Refuse a ledger without the point that was kept; the ledger's latest point.
+
+        kept: read before the transaction: one that somebody keeps since is not in its snapshot.
+        """
+        head = transaction.head()
         # a power cut may come between the first entry, which notes the file, and the file
         if kept is None or (kept.number == 0 and head.number > 1):
             problem = "is missing" if kept is None else "holds only the first point"

@@ -523,10 +523,11 @@ class Ledger:
         anchor is given.
         """
         points = [_read_anchor(anchor) for anchor in anchors]
+        kept = None if self._anchors is None else self._anchors.read()
         with self._store.reading() as transaction:
             verified = verify(transaction, points, self._name)
             if self._anchors is not None:
-                self._anchors.require(transaction, self._name)
+                self._anchors.require(transaction, self._name, kept)
             elif not points:
                 self._require_no_anchor_file(transaction)
             return verified
@@ -664,16 +665,18 @@ class Ledger:
         with DamageAdvice():
             outcome = self._threads.get().carry_out(operation)
         if self._anchors is not None:
+            kept = self._anchors.read()
             with self._store.reading() as transaction:
-                head = self._anchors.require(transaction, self._name)
+                head = self._anchors.require(transaction, self._name, kept)
             self._anchors.keep(head)
         return outcome
 
     def _begin_anchoring(self, anchors: AnchorFile) -> None:
         """Refuse a ledger that is not the one of the file, and note there that it has one."""
         # The file comes first: without it the entry would stop everybody after a power cut.
+        kept = anchors.read()
         with self._store.reading() as transaction:
-            declared, head = anchors.begin(transaction, self._name)
+            declared, head = anchors.begin(transaction, self._name, kept)
         anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
